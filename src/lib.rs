@@ -1,0 +1,8 @@
+//! Twinlane keeps file trees equal, backed up and dated, from declarative YAML jobs.
+//!
+//! The rooms, in the order that data flows through them; a room names only those that ARCHITECTURE.md lists on its line.
+
+// tests/architecture/ sees paths, this lint sees methods: `path.exists()` names no std::fs.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
+pub mod value;

@@ -1,0 +1,3 @@
+//! The program; it has no command line yet.
+
+fn main() {}

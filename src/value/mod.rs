@@ -1,0 +1,26 @@
+//! The words of Twinlane as types: paths, sizes, times, metadata, places, ids.
+//!
+//! What comes in and goes out are plain values; nothing here touches the operating system, so every room
+//! may name this one and it names none.
+
+mod base64;
+mod cancel;
+mod digest;
+mod meta;
+mod path;
+mod place;
+mod run_id;
+mod size;
+mod stage;
+mod stamp;
+
+pub use base64::{from_base64, to_base64};
+pub use cancel::{Cancel, Wish};
+pub use digest::Digest;
+pub use meta::{Entry, Kind, Meta, PERMISSION_BITS};
+pub use path::{RelPath, RelPathError, escape};
+pub use place::{Case, Place, SyncTrust};
+pub use run_id::{RunId, RunIdError};
+pub use size::{ByteCount, Percent, SizeError};
+pub use stage::StageName;
+pub use stamp::Stamp;
