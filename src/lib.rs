@@ -6,3 +6,5 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod value;
+
+pub mod filter;

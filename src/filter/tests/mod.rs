@@ -1,0 +1,5 @@
+//! What the filter promises, on literal trees; gitignore semantics are checked against git itself.
+
+mod gitignore;
+mod judging;
+mod tree;
