@@ -8,3 +8,5 @@
 pub mod value;
 
 pub mod filter;
+
+pub mod job;

@@ -1,0 +1,112 @@
+//! The job language: YAML text in, a resolved [`Job`] or every error with its place out. Opens no file.
+
+#![warn(clippy::indexing_slicing, clippy::string_slice)]
+
+mod check;
+mod decode;
+mod defaults;
+mod diagnose;
+mod expand;
+mod keys;
+mod load;
+mod location;
+mod model;
+mod node;
+mod origins;
+mod parse;
+mod patterns;
+mod reference;
+mod rule;
+mod schema;
+mod suggest;
+mod syntax;
+mod values;
+
+pub use crate::filter::Select;
+pub use model::*;
+pub use suggest::nearest;
+
+use std::path::{Path, PathBuf};
+
+use crate::value::Stamp;
+
+/// What a job's text may refer to outside itself; implemented by whoever may ask the system.
+pub trait Surroundings {
+    /// The value of an environment variable, `None` when unset. Bytes that are not UTF-8 count as unset.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// The home directory of a user, of the running one for `None`.
+    fn home(&self, user: Option<&str>) -> Option<PathBuf>;
+    /// This host's name.
+    fn hostname(&self) -> Option<String>;
+    /// The content of a file named by `${file:PATH}`, or why it could not be read.
+    ///
+    /// # Errors
+    /// A sentence for people.
+    fn read_file(&self, path: &Path) -> Result<String, String>;
+    /// Whether the running user is root.
+    fn is_root(&self) -> bool;
+    /// Local date and time, for `${date:FORMAT}`.
+    fn local_time(&self) -> chrono::NaiveDateTime;
+    /// The moment that a local date and time names (the earlier of two where clocks were put back), for dates in
+    /// `select`; `None` where clocks were put forward over it.
+    fn local_to_utc(&self, local: chrono::NaiveDateTime) -> Option<Stamp>;
+}
+
+/// One thing wrong (or doubtful) in a job file, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong, one sentence without full stop.
+    pub message: String,
+    /// Byte range in the file's text; empty range at the end where something is missing.
+    pub span: std::ops::Range<usize>,
+    /// A few words at the caret.
+    pub label: String,
+    /// The way out, one line.
+    pub help: Option<String>,
+}
+
+/// A resolved job, and for each value the line that set it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The job.
+    pub job: Job,
+    /// Rows for `show`: a dotted key (`rules.photos.limits.remove`), the value as YAML text, and where it came from.
+    pub origins: Vec<Origin>,
+}
+
+/// One row of `show`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Dotted key, `rules.photos.limits.remove`.
+    pub key: String,
+    /// The resolved value as YAML text.
+    pub value: String,
+    /// Line (1-based) in the job file, or `None` for a default.
+    pub line: Option<usize>,
+}
+
+/// Reads a job: `file` is its absolute path, `text` its content.
+///
+/// # Errors
+/// All errors of the file in one pass, in the order of their places.
+pub fn load(file: &Path, text: &str, surroundings: &dyn Surroundings) -> Result<Loaded, Vec<Diagnostic>> {
+    load::load(file, text, surroundings)
+}
+
+/// Renders diagnostics with file, line, column, caret and help, as `rustc` does.
+#[must_use]
+pub fn render(file: &Path, text: &str, diagnostics: &[Diagnostic], colour: bool) -> String {
+    diagnose::render(file, text, diagnostics, colour)
+}
+
+/// The JSON schema of a job file, generated from the same key lists as the decoder.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    schema::build()
+}
+
+/// All keys of a job file as a Markdown table: key, values with the default first, meaning.
+#[must_use]
+pub fn reference() -> String {
+    reference::build()
+}
