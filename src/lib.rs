@@ -10,3 +10,5 @@ pub mod value;
 pub mod filter;
 
 pub mod job;
+
+pub mod platform;
