@@ -12,3 +12,5 @@ pub mod filter;
 pub mod job;
 
 pub mod platform;
+
+pub mod queue;
