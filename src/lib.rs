@@ -14,3 +14,7 @@ pub mod job;
 pub mod platform;
 
 pub mod queue;
+
+pub mod scan;
+
+pub mod compare;

@@ -1,0 +1,29 @@
+//! The march over both trees in step: what each name is on either side, and the verdict.
+//!
+//! In come two roots and a filter; out goes a [`Draft`] that holds everything but equal entries. It writes nothing.
+//!
+//! Each directory is a work item of its own on one pool of threads: `visit` opens and lists both sides, `merge` goes through the names in
+//! step, `content`, `equal`, `metadata` and `digest` tell whether two entries differ, `node` gathers what was found in one directory and
+//! `gather` the whole. No item ever waits for another one, so that neither the stack nor what is held in memory grows with the depth or
+//! the width of a tree beyond a fixed number of names and metadata for each level.
+
+mod content;
+mod digest;
+mod enter;
+mod equal;
+mod gather;
+mod march;
+mod merge;
+mod metadata;
+mod node;
+mod sides;
+mod spread;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod visit;
+
+pub use march::march;
+pub use terms::{ScanMeter, Terms};
+pub use verdict::*;

@@ -1,0 +1,73 @@
+//! What a march is given.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::job::Rule;
+use crate::platform::Dir;
+use crate::queue::Engine;
+use crate::scan::Filter;
+use crate::value::{Cancel, Place, RunId};
+
+/// Everything that one march needs; borrowed from the run.
+pub struct Terms<'a> {
+    /// The source's root.
+    pub source: &'a Dir,
+    /// The destination's root; `None` where there is none yet, and then everything is new.
+    pub destination: Option<&'a Dir>,
+    /// Device and inode of the directory in which the destination is going to be made, where there is none yet: met below the source's
+    /// root, it is a destination inside the source.
+    pub destination_parent: Option<(u64, u64)>,
+    /// The rule's filter, compiled.
+    pub filter: &'a Arc<Filter>,
+    /// The rule.
+    pub rule: &'a Rule,
+    /// What the source's file system is.
+    pub source_place: &'a Place,
+    /// What the destination's file system is and can hold.
+    pub place: &'a Place,
+    /// Whether this process may give files away, make devices and see all extended attributes.
+    pub as_root: bool,
+    /// Runs that never ended: their stage names are to be cleared.
+    pub unfinished_runs: &'a [RunId],
+    /// What reads files; needed by `compare: hash` only.
+    pub engine: Option<&'a Engine>,
+    /// Raised, it ends the march early; the draft is of no use then.
+    pub cancel: &'a Cancel,
+    /// Where progress is told.
+    pub meter: &'a ScanMeter,
+    /// Threads, at least 1; the draft does not depend on it. Twice the processors, at least 4, is a good number.
+    pub threads: usize,
+    /// Directories to keep open at most, beyond those that the threads have in hand: see
+    /// [`Environment::handle_budget`](crate::platform::Environment::handle_budget).
+    pub handle_budget: usize,
+}
+
+/// How far a march has come; read by whoever reports.
+#[derive(Debug, Default)]
+pub struct ScanMeter {
+    entries: AtomicU64,
+    directories: AtomicU64,
+}
+
+impl ScanMeter {
+    /// Names looked at so far, on either side; a name on both sides counts once.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Directories entered so far, on either side; a directory on both sides counts once.
+    #[must_use]
+    pub fn directories(&self) -> u64 {
+        self.directories.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_entries(&self, count: u64) {
+        self.entries.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_directory(&self) {
+        self.directories.fetch_add(1, Ordering::Relaxed);
+    }
+}
