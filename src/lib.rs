@@ -18,3 +18,5 @@ pub mod queue;
 pub mod scan;
 
 pub mod compare;
+
+pub mod store;

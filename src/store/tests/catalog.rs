@@ -1,0 +1,170 @@
+//! The catalog.
+
+use super::*;
+use crate::value::Digest;
+
+fn present(ground: &Ground, path: &str, digest: Option<Digest>) -> Change {
+    let path = rel(path);
+    let directory = ground.root.open_below(&path.parent().unwrap()).unwrap();
+    let meta = directory.stat(path.name()).unwrap();
+    Change::Present { path, meta, digest }
+}
+
+fn displaced(ground: &Ground, path: &str) -> Change {
+    let Change::Present { path, meta, .. } = present(ground, path, None) else { unreachable!() };
+    Change::Displaced { path, meta, kept: true }
+}
+
+/// Opened by another program, with SQLite's usual locks, once the run has let go.
+fn ask<T: rusqlite::types::FromSql>(ground: &Ground, query: &str) -> T {
+    let connection = rusqlite::Connection::open(ground.home("catalog.db")).unwrap();
+    connection.query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn it_tells_what_is_there_since_when_and_what_was_displaced() {
+    let ground = Ground::new();
+    let store = ground.store();
+    ground.write("d/f", "one");
+    ground.write("d/g", "two");
+    ground.write("d-", "three");
+    let (mut catalog, message) = store.catalog(run()).unwrap();
+    assert_eq!(message, None);
+    assert_eq!(fs::metadata(ground.home("catalog.db")).unwrap().mode() & 0o777, 0o600);
+    let digest = Digest([7; 32]);
+    let first =
+        [present(&ground, "d/f", Some(digest)), present(&ground, "d/g", None), present(&ground, "d-", None)];
+    catalog.apply(run(), &first).unwrap();
+    catalog.complete(run()).unwrap();
+    drop(catalog);
+    let (mut catalog, _) = store.catalog(later(1)).unwrap();
+    let record = catalog.record(&rel("d/f")).unwrap().unwrap();
+    assert_eq!((record.size, record.digest, record.since), (3, Some(digest), run().to_string()));
+    let meta = ground.root.open_dir(b"d").unwrap().stat(b"f").unwrap();
+    assert_eq!((record.modified, record.changed, record.inode), (meta.modified, meta.changed, meta.inode));
+    assert_eq!(catalog.record(&rel("nothing")).unwrap(), None);
+    let second = [displaced(&ground, "d/f"), present(&ground, "d/f", None)];
+    catalog.apply(later(1), &second).unwrap();
+    assert_eq!(catalog.record(&rel("d/f")).unwrap().unwrap().since, later(1).to_string());
+    // A directory that goes takes what is below it along, and nothing beside it.
+    catalog.apply(later(1), &[displaced(&ground, "d")]).unwrap();
+    assert_eq!(catalog.record(&rel("d/g")).unwrap(), None);
+    assert!(catalog.record(&rel("d-")).unwrap().is_some());
+    catalog.complete(later(1)).unwrap();
+    drop(catalog);
+    assert_eq!(ask::<i64>(&ground, "SELECT count(*) FROM runs WHERE complete"), 2);
+    let query =
+        "SELECT since FROM displaced WHERE path = CAST('d/f' AS BLOB) AND kept AND digest IS NOT NULL";
+    assert_eq!(ask::<String>(&ground, query), run().to_string());
+    let listing = ground.listing();
+    assert_eq!(listing, ["catalog.db"], "nothing of SQLite's stays beside it");
+}
+
+#[test]
+fn a_damaged_one_is_set_aside_said_and_begun_anew() {
+    for (bytes, word) in [(vec![b'x'; 5000], "not a database"), (b"half".to_vec(), "not a database")] {
+        let ground = Ground::new();
+        let store = ground.store();
+        ground.write("f", "one");
+        fs::write(ground.home("catalog.db"), &bytes).unwrap();
+        fs::write(ground.home("catalog.db-wal"), "of the damaged one").unwrap();
+        let (mut catalog, message) = store.catalog(run()).unwrap();
+        assert!(message.unwrap().contains(word));
+        let aside = ground.home(&format!("catalog.db.damaged-{}", run()));
+        assert_eq!(fs::read(aside).unwrap(), bytes);
+        catalog.apply(run(), &[present(&ground, "f", None)]).unwrap();
+        catalog.complete(run()).unwrap();
+    }
+}
+
+#[test]
+fn a_newer_one_is_left_for_the_newer_twinlane() {
+    let ground = Ground::new();
+    let store = ground.store();
+    drop(store.catalog(run()).unwrap());
+    ask::<Option<i64>>(&ground, "SELECT max(complete) FROM runs");
+    let connection = rusqlite::Connection::open(ground.home("catalog.db")).unwrap();
+    connection.execute_batch("PRAGMA user_version = 2").unwrap();
+    drop(connection);
+    let (_, message) = store.catalog(run()).unwrap();
+    assert!(message.unwrap().contains("newer Twinlane"));
+}
+
+#[test]
+fn damage_met_in_the_middle_of_a_run_is_healed() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let many: Vec<Change> = (0..2000)
+        .map(|number| {
+            let name = format!("{number:0200}");
+            let meta = ground.root.stat(b".twinlane").unwrap();
+            Change::Present { path: rel(&name), meta, digest: None }
+        })
+        .collect();
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    catalog.apply(run(), &many).unwrap();
+    catalog.complete(run()).unwrap();
+    drop(catalog);
+    let file = ground.home("catalog.db");
+    let mut bytes = fs::read(&file).unwrap();
+    for page in bytes.chunks_mut(4096).skip(1) {
+        page.fill(0xa5);
+    }
+    fs::write(&file, bytes).unwrap();
+    let (mut catalog, message) = store.catalog(later(1)).unwrap();
+    catalog.apply(later(1), &many).unwrap();
+    catalog.complete(later(1)).unwrap();
+    let said = message.or_else(|| catalog.take_message()).unwrap();
+    assert!(said.contains("set aside"), "{said}");
+    assert_eq!(catalog.record(&rel(&format!("{:0200}", 5))).unwrap().unwrap().since, later(1).to_string());
+}
+
+#[test]
+fn a_killed_run_leaves_a_catalog_that_opens() {
+    let ground = Ground::new();
+    let store = ground.store();
+    ground.write("f", "one");
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    catalog.apply(run(), &[present(&ground, "f", None)]).unwrap();
+    // What is on the disk now, without the close that a kill leaves out.
+    let other = Ground::new();
+    let others = other.store();
+    for name in ["catalog.db", "catalog.db-wal"] {
+        fs::copy(ground.home(name), other.home(name)).unwrap();
+    }
+    let (catalog, message) = others.catalog(later(1)).unwrap();
+    assert_eq!(message, None);
+    assert_eq!(catalog.record(&rel("f")).unwrap().unwrap().since, run().to_string());
+}
+
+#[test]
+fn a_path_too_long_for_sqlite_costs_the_catalog_not_the_run() {
+    let ground = Ground::new();
+    let mut at = ground.path.clone();
+    for _ in 0..4 {
+        at.push("n".repeat(150));
+    }
+    fs::create_dir_all(&at).unwrap();
+    let (root, _) = open_root(&at).unwrap();
+    let store = Store::create(&root).unwrap();
+    let (mut catalog, message) = store.catalog(run()).unwrap();
+    assert!(message.unwrap().contains("too long"));
+    catalog.apply(run(), &[]).unwrap();
+    catalog.complete(run()).unwrap();
+    assert_eq!(catalog.record(&rel("f")).unwrap(), None);
+}
+
+#[test]
+fn a_folder_that_moved_is_still_the_one_written_to() {
+    let ground = Ground::new();
+    fs::create_dir(ground.path.join("t")).unwrap();
+    let (root, _) = open_root(&ground.path.join("t")).unwrap();
+    let store = Store::create(&root).unwrap();
+    fs::rename(ground.path.join("t"), ground.path.join("moved")).unwrap();
+    fs::create_dir_all(ground.path.join("t/.twinlane")).unwrap();
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    catalog.complete(run()).unwrap();
+    drop(catalog);
+    assert_eq!(fs::read_dir(ground.path.join("t/.twinlane")).unwrap().count(), 0);
+    assert!(ground.path.join("moved/.twinlane/catalog.db").exists());
+}
