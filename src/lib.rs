@@ -20,3 +20,5 @@ pub mod scan;
 pub mod compare;
 
 pub mod store;
+
+pub mod plan;
