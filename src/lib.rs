@@ -22,3 +22,5 @@ pub mod compare;
 pub mod store;
 
 pub mod plan;
+
+pub mod execute;

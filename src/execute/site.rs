@@ -1,0 +1,190 @@
+//! What every thread of one execution shares.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::job::{Choice, Durability, Versions as Keep};
+use crate::plan::{Action, Plan};
+use crate::store::{OriginalDirectory, Versions};
+use crate::value::{Place, SyncTrust};
+
+use super::directories::Trees;
+use super::trouble::Trouble;
+use super::{Meters, Terms, Warning};
+
+/// Files of this size tell by their failure that larger ones need not be tried.
+const TELLING_BYTES_MIN: u64 = 64 << 10;
+
+/// How what was written becomes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SyncWay {
+    /// Not at all: the rule waives it.
+    None,
+    /// One `syncfs` a batch.
+    FileSystem,
+    /// Each file before it gets its name, each directory after.
+    Each,
+}
+
+/// What this user or place cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unkept {
+    /// Owner or group.
+    Owner,
+    /// Mode bits.
+    Mode,
+    /// Set-uid or set-gid, because the owner is another one.
+    SetId,
+    /// POSIX ACLs.
+    Acls,
+    /// Extended attributes.
+    Xattrs,
+    /// mtime.
+    Times,
+    /// A hard link, made as a copy.
+    Links,
+    /// A copy of a file that changed meanwhile, taken as the rule wants.
+    Torn,
+}
+
+const UNKEPT: [(Unkept, &str); 8] = [
+    (Unkept::Owner, "owner or group not kept"),
+    (Unkept::Mode, "permissions not kept"),
+    (Unkept::SetId, "set-uid or set-gid dropped, as the owner is another one"),
+    (Unkept::Acls, "ACLs not kept"),
+    (Unkept::Xattrs, "extended attributes not kept"),
+    (Unkept::Times, "modification times not kept"),
+    (Unkept::Links, "hard links made as copies"),
+    (Unkept::Torn, "files copied while they changed"),
+];
+
+/// Shared by run thread, workers and commit thread; borrowed for one execution.
+pub(super) struct Site<'s> {
+    pub(super) terms: &'s Terms<'s>,
+    pub(super) meters: &'s Meters,
+    pub(super) trees: Trees<'s>,
+    /// Where displaced content goes; `None` where it goes nowhere.
+    pub(super) versions: Option<Versions<'s>>,
+    stages: AtomicU64,
+    stages_left: AtomicU64,
+    full_from_bytes: AtomicU64,
+    unkept: [AtomicU64; UNKEPT.len()],
+    /// Names that this run gave to inodes that were there.
+    links: Mutex<HashMap<(u64, u64), u32>>,
+}
+
+impl<'s> Site<'s> {
+    pub(super) fn new(terms: &'s Terms<'s>, meters: &'s Meters) -> Self {
+        let versions = match terms.rule.versions {
+            Keep::None => None,
+            Keep::Keep(_) => Some(terms.store.versions(terms.run)),
+        };
+        Self {
+            terms,
+            meters,
+            trees: Trees::new(terms),
+            versions,
+            stages: AtomicU64::new(1),
+            stages_left: AtomicU64::new(0),
+            full_from_bytes: AtomicU64::new(u64::MAX),
+            unkept: Default::default(),
+            links: Mutex::default(),
+        }
+    }
+
+    pub(super) fn plan(&self) -> &'s Plan {
+        self.terms.plan
+    }
+
+    /// An action by its index; the indices come from the plan itself.
+    #[expect(clippy::indexing_slicing, reason = "jobs are only made from indices of this plan")]
+    pub(super) fn action(&self, index: usize) -> &'s Action {
+        &self.terms.plan.actions[index]
+    }
+
+    pub(super) fn place(&self) -> &'s Place {
+        self.terms.place
+    }
+
+    /// The directory that versions' directories are made like.
+    pub(super) fn original(&self) -> OriginalDirectory<'s> {
+        OriginalDirectory { root: self.terms.destination }
+    }
+
+    /// How an entry on a device becomes durable. Only the root's own file system was looked at; what is mounted below it is not trusted.
+    pub(super) fn sync_way(&self, device: u64) -> SyncWay {
+        let place = self.terms.place;
+        match (self.terms.rule.durability, place.sync) {
+            (Durability::None, _) => SyncWay::None,
+            (Durability::Run, SyncTrust::FileSystem) if device == place.device => SyncWay::FileSystem,
+            (Durability::Run | Durability::File, _) => SyncWay::Each,
+        }
+    }
+
+    /// The next number for a stage name; unique in the run.
+    pub(super) fn next_stage(&self) -> u64 {
+        self.stages.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn leave_stage(&self) {
+        self.stages_left.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn stages_left(&self) -> u64 {
+        self.stages_left.load(Ordering::Relaxed)
+    }
+
+    /// Refuses a file that cannot fit because a smaller one, or one as large, did not.
+    pub(super) fn check_room(&self, bytes: u64) -> Result<(), Trouble> {
+        if bytes >= self.full_from_bytes.load(Ordering::Relaxed) { Err(Trouble::NoRoom) } else { Ok(()) }
+    }
+
+    /// Remembers that a file of this size did not fit. To try a small one costs little, and it may fit when a larger one has failed.
+    pub(super) fn note_full(&self, bytes: u64) {
+        if bytes >= TELLING_BYTES_MIN {
+            self.full_from_bytes.fetch_min(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Room may have come back: everything is worth a try again.
+    pub(super) fn forget_full(&self) {
+        self.full_from_bytes.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    pub(super) fn note(&self, what: Unkept) {
+        let counter = UNKEPT.iter().position(|(other, _)| *other == what).and_then(|at| self.unkept.get(at));
+        if let Some(counter) = counter {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        let counts = self.unkept.iter().map(|counter| counter.load(Ordering::Relaxed));
+        UNKEPT
+            .iter()
+            .zip(counts)
+            .filter(|(_, count)| *count > 0)
+            .map(|((_, text), count)| Warning { text: (*text).to_owned(), count })
+            .collect()
+    }
+
+    /// Remembers that this run gave an inode a further name.
+    pub(super) fn note_link(&self, inode: (u64, u64)) {
+        *self.links.lock().unwrap_or_else(PoisonError::into_inner).entry(inode).or_default() += 1;
+    }
+
+    /// How many names this run gave to an inode.
+    pub(super) fn links_to(&self, inode: (u64, u64)) -> u32 {
+        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.get(&inode).copied().unwrap_or_default()
+    }
+
+    /// Whether owner and group are carried over.
+    pub(super) fn keeps_owner(&self) -> bool {
+        match self.terms.rule.preserve.owner {
+            Choice::Auto => self.terms.as_root,
+            Choice::Set(keeps) => keeps,
+        }
+    }
+}
