@@ -24,3 +24,5 @@ pub mod store;
 pub mod plan;
 
 pub mod execute;
+
+pub mod record;
