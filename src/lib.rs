@@ -26,3 +26,9 @@ pub mod plan;
 pub mod execute;
 
 pub mod record;
+
+pub mod run;
+
+pub mod report;
+
+pub mod cli;

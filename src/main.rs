@@ -1,3 +1,5 @@
-//! The program; it has no command line yet.
+//! The program `twinlane`: everything is in the library.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    twinlane::cli::main().into()
+}

@@ -1,0 +1,30 @@
+//! Bare `twinlane`: the jobs that are found, and six commands.
+
+use crate::report::{Paint, Stream};
+use crate::run::Exit;
+
+use super::error::CliError;
+use super::jobs;
+use super::terminal::Terminal;
+
+const COMMANDS: [(&str, &str); 6] = [
+    ("init NAME", "write a starter job"),
+    ("validate", "check the job files"),
+    ("show JOB", "every value of a job, and the line that set it"),
+    ("plan JOB", "what a run would do; writes nothing"),
+    ("run JOB", "do it"),
+    ("history", "what was done"),
+];
+
+pub(super) fn run(terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let listed = jobs::run(terminal)?;
+    if terminal.form == super::terminal::Form::Text {
+        let title = terminal.output.paint(Stream::Result, Paint::Bold, "Commands");
+        terminal.output.line(&format!("\n{title}"));
+        for (command, meaning) in COMMANDS {
+            terminal.output.line(&format!("  twinlane {command:<10}  {meaning}"));
+        }
+        terminal.output.line("\n`twinlane --help` shows every flag and the exit codes.");
+    }
+    Ok(listed)
+}

@@ -1,0 +1,72 @@
+//! `plan`: what a run would do.
+
+use crate::platform::Clock;
+use crate::report::{Call, Planned, Verbosity, after_plan, plan_json, plan_text};
+use crate::run::{Exit, PlanReport, RuleOutcome, Session, check_volumes, plan_job, process_exit};
+use crate::value::Cancel;
+
+use super::arguments::Plan;
+use super::error::CliError;
+use super::load::{Chosen, Purpose, choose};
+use super::run::{chosen_rules, state_of};
+use super::terminal::{Form, Terminal};
+
+pub(super) fn run(terminal: &mut Terminal, arguments: &Plan) -> Result<Exit, CliError> {
+    let jobs = choose(terminal, &arguments.jobs, Purpose::Act)?;
+    check_volumes(jobs.iter().flat_map(chosen_rules))
+        .map_err(|error| CliError::usage(error.to_string()).help("name the one that is meant by its UUID"))?;
+    let cancel = Cancel::new();
+    let (accepted, limits) = (arguments.allowed.accepted(), arguments.allowed.limits());
+    let state = state_of(terminal)?;
+    let session = Session {
+        environment: terminal.environment,
+        clock: Clock::system(),
+        state: &state,
+        cancel: &cancel,
+        signals: None,
+        accepted: &accepted,
+        limits: &limits,
+    };
+    let mut exits = Vec::new();
+    let mut changes = 0;
+    for Chosen { loaded, rule, argument } in &jobs {
+        let job = &loaded.job;
+        let call = argument.call(arguments.allowed.flags());
+        let mut plans = Vec::new();
+        let mut each = |report: &PlanReport| {
+            let actions = report.plan.as_ref().map_or(0, |plan| plan.totals.actions);
+            exits.push(exit_of(report));
+            changes += actions;
+            show(terminal, &job.name, &call, report);
+            plans.push(Planned::from(report));
+        };
+        plan_job(&session, job, rule.as_deref(), &mut each)
+            .map_err(|error| CliError::stopped("cannot read the state").because(&error))?;
+        if terminal.form == Form::Text
+            && terminal.verbosity > Verbosity::Quiet
+            && let Some(next) = after_plan(&call, &plans, terminal.verbosity)
+        {
+            terminal.output.line(&next);
+        }
+    }
+    let exit = process_exit(exits);
+    Ok(if exit == Exit::Done && arguments.exit_code && changes > 0 { Exit::Changes } else { exit })
+}
+
+/// A refusal is what a plan is for; only what kept it from being made is an end of its own.
+fn exit_of(report: &PlanReport) -> Exit {
+    match &report.objection {
+        Some(RuleOutcome::Refused(_)) | None => Exit::Done,
+        Some(outcome) => outcome.exit(),
+    }
+}
+
+fn show(terminal: &mut Terminal, job: &str, call: &Call, report: &PlanReport) {
+    match terminal.form {
+        Form::Json => terminal.output.line(&plan_json(job, report).to_string()),
+        Form::Text if terminal.verbosity > Verbosity::Quiet => {
+            plan_text(&mut terminal.output, job, call, report, terminal.verbosity);
+        }
+        Form::Text => {}
+    }
+}

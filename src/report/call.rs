@@ -1,0 +1,82 @@
+//! How a job was asked for, so that each command that is offered can be typed as it stands.
+
+/// The words that stood on the command line: a job by name or path, perhaps one rule, and what was allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    job: String,
+    rule: Option<String>,
+    flags: Vec<String>,
+}
+
+impl Call {
+    /// `job` is a name or a path as it was typed, `flags` are such as `--limit remove=30` or `--accept source`.
+    #[must_use]
+    pub fn new(job: &str, rule: Option<&str>, flags: Vec<String>) -> Self {
+        Self { job: job.to_owned(), rule: rule.map(str::to_owned), flags }
+    }
+
+    /// `twinlane history photos`.
+    #[must_use]
+    pub fn command(&self, verb: &str) -> String {
+        spell(verb, &self.job, self.rule.as_deref(), &[])
+    }
+
+    /// `twinlane run photos --accept source`: what was asked for, with the flags it had.
+    #[must_use]
+    pub fn again(&self, verb: &str) -> String {
+        spell(verb, &self.job, self.rule.as_deref(), &self.flags)
+    }
+
+    /// `twinlane run photos/raw --limit remove=30`: one rule, with the flags it had and more; of two that set one limit, the
+    /// new one stays.
+    #[must_use]
+    pub fn of_rule(&self, verb: &str, rule: &str, more: &[String]) -> String {
+        let sets = |flag: &str| flag.split_once('=').map_or(flag, |(name, _)| name).to_owned();
+        let given = self.flags.iter().filter(|flag| more.iter().all(|new| sets(new) != sets(flag)));
+        let flags: Vec<String> = given.chain(more).cloned().collect();
+        spell(verb, &self.job, Some(rule), &flags)
+    }
+}
+
+fn spell(verb: &str, job: &str, rule: Option<&str>, flags: &[String]) -> String {
+    let target = rule.map_or_else(|| job.to_owned(), |rule| format!("{job}/{rule}"));
+    let words = ["twinlane".to_owned(), verb.to_owned(), shell_word(&target)];
+    words.into_iter().chain(flags.iter().cloned()).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it for one: in single quotes where it holds anything else than letters, digits and what paths are
+/// made of (POSIX.1-2024, Shell Command Language, 2.2.2).
+fn shell_word(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+:,@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_can_be_typed_as_they_stand() {
+        let flags = || vec!["--limit remove=3".to_owned(), "--accept source".to_owned()];
+        let call = Call::new("my jobs/it's.yaml", None, flags());
+        assert_eq!(call.command("history"), r"twinlane history 'my jobs/it'\''s.yaml'");
+        assert_eq!(
+            Call::new("photos", Some("raw"), flags()).again("run"),
+            "twinlane run photos/raw --limit remove=3 --accept source"
+        );
+    }
+
+    #[test]
+    fn a_new_limit_stands_for_the_old_one() {
+        let flags = vec!["--limit remove=3".to_owned(), "--accept source".to_owned()];
+        let call = Call::new("j.yaml", None, flags);
+        let more = ["--limit remove=30".to_owned(), "--accept source".to_owned()];
+        assert_eq!(
+            call.of_rule("run", "r", &more),
+            "twinlane run j.yaml/r --limit remove=30 --accept source"
+        );
+    }
+}

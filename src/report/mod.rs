@@ -1,0 +1,27 @@
+//! What people and programs read: progress, summaries, refusals, plans, JSON lines, exit codes.
+//!
+//! In come events and reports of the run; out go lines on stdout (the result) and stderr (the rest). It decides nothing and asks the system
+//! nothing: whether there is a terminal, and which colours, is told by the command line.
+
+mod call;
+mod exit;
+mod history;
+mod json;
+mod next;
+mod output;
+mod plan_view;
+mod progress;
+mod refusal;
+mod summary;
+mod text;
+mod words;
+
+pub use call::Call;
+pub use exit::{EXIT_CODES, exit_table};
+pub use history::{history_json, history_table};
+pub use json::{JsonSink, plan_json};
+pub use next::{Planned, after_plan};
+pub use output::{Colour, Output, Paint, Stream, Verbosity};
+pub use plan_view::plan_text;
+pub use progress::ProgressForm;
+pub use text::TextSink;

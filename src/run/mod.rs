@@ -1,0 +1,36 @@
+//! A verb from its beginning to its end: calls into the rooms below, in order.
+//!
+//! In come a [`Job`](crate::job::Job) and a [`Session`] (clock, environment, what the user accepted); out go an outcome
+//! a rule, a record in the state, and [`Event`]s on the way, for a [`Sink`] that the report implements. Nothing here
+//! looks into files.
+//!
+//! `sync` is `run`, `plan` is `plan`. Both go through `locate` (where a tree is), `roots` (its open handle), `guards` and
+//! `welcome` (may this destination be written at all), `identity` (is this still the source it was) and `survey` (march, seal,
+//! limits); `work` executes and finishes.
+
+mod approach;
+mod events;
+mod guards;
+mod history;
+mod identity;
+mod limits;
+mod locate;
+mod outcome;
+mod plan;
+mod refusal;
+mod roots;
+mod session;
+mod settle;
+mod survey;
+mod sync;
+mod welcome;
+mod work;
+
+pub use events::{Event, Gauge, Reading, Sink};
+pub use limits::{LimitOverride, LimitOverrideError};
+pub use locate::{LocateError, check_volumes};
+pub use outcome::{Exit, RuleOutcome, RuleReport, Skip, causes, process_exit};
+pub use plan::{PlanReport, plan_job};
+pub use refusal::Refusal;
+pub use session::{Accept, Session, state_directory};
+pub use sync::run_job;

@@ -1,0 +1,153 @@
+//! From two open roots to a sealed plan, and what speaks against it. Writes nothing.
+
+use crate::compare::{self, Draft, Extent, Side, march};
+use crate::execute::engine_settings;
+use crate::filter::Filter;
+use crate::job::{Comparison, Retention, Rule, Versions, WhenFull};
+use crate::plan::{self, Plan, User};
+use crate::queue::Engine;
+use crate::store::{Store, StoreError};
+use crate::value::{Place, RunId};
+
+use super::approach::{Approach, missing};
+use super::guards::check_nested;
+use super::roots::Target;
+use super::session::Workers;
+use super::welcome::{Standing, pattern_case};
+use super::{LimitOverride, Refusal, RuleOutcome, Session};
+
+/// Compares both trees and seals the plan.
+pub(super) fn survey(session: &Session<'_>, rule: &Rule, approach: &Approach) -> Result<Plan, RuleOutcome> {
+    let store = approach.store.as_ref();
+    let unfinished = match store {
+        Some(store) => store.unfinished_runs().map_err(|error| RuleOutcome::stopped(&error))?,
+        None => Vec::new(),
+    };
+    let mut draft = marched(session, rule, approach, &unfinished)?;
+    if session.cancel.is_raised() {
+        return Err(interrupted(session));
+    }
+    check_nested(&approach.roots, draft.nested.as_ref()).map_err(RuleOutcome::refused)?;
+    check_read(&draft).map_err(RuleOutcome::refused)?;
+    draft.problems.extend(approach.lost.iter().cloned());
+    let place = match store {
+        Some(store) => {
+            roomy(session, rule, store, &approach.place).map_err(|error| RuleOutcome::stopped(&error))?
+        }
+        None => approach.place.clone(),
+    };
+    let terms = plan::Terms {
+        rule,
+        place: &place,
+        user: if session.environment.is_root() { User::Root } else { User::Other },
+        limits: LimitOverride::apply(session.limits, rule.limits),
+        base: None,
+    };
+    Ok(plan::seal(draft, &terms))
+}
+
+/// The place as it will be once what is due, or may be released, has been.
+fn roomy(session: &Session<'_>, rule: &Rule, store: &Store, place: &Place) -> Result<Place, StoreError> {
+    let mut place = place.clone();
+    let now = session.clock.now();
+    let freed = match &rule.versions {
+        Versions::None => 0,
+        Versions::Keep(Retention { when_full: WhenFull::Release, .. }) => store.releasable(now)?.0,
+        Versions::Keep(retention) => store.prunable(retention, now)?.bytes.0,
+    };
+    place.free_bytes = place.free_bytes.saturating_add(freed);
+    Ok(place)
+}
+
+/// What speaks against a plan: an empty source, a first run that would do more than add, a limit.
+pub(super) fn objection(rule: &Rule, approach: &Approach, plan: &Plan) -> Option<RuleOutcome> {
+    let source = &approach.roots.source;
+    if rule.require.source_nonempty && plan.is_source_empty() {
+        let (path, excluded) = (source.shown(), plan.counts.source_excluded);
+        return Some(missing(rule, Refusal::SourceEmpty { path, excluded }));
+    }
+    let adoption = match approach.standing {
+        Standing::First => Refusal::of_adoption(plan, approach.roots.target.shown()),
+        Standing::Own(_) | Standing::Accepted => None,
+    };
+    adoption.or_else(|| Refusal::of_limits(plan)).map(RuleOutcome::refused)
+}
+
+/// That the run was asked to stop.
+pub(super) fn interrupted(session: &Session<'_>) -> RuleOutcome {
+    /// SIGINT, where nobody says which it was.
+    const INTERRUPT: i32 = 2;
+    RuleOutcome::Interrupted(session.signals.and_then(crate::platform::Signals::first).unwrap_or(INTERRUPT))
+}
+
+/// A root that could not be listed at all leaves nothing to compare.
+fn check_read(draft: &Draft) -> Result<(), Refusal> {
+    let root =
+        draft.problems.iter().find(|problem| problem.path.is_root() && problem.extent == Extent::Subtree);
+    root.map_or(Ok(()), |problem| {
+        let side = match problem.side {
+            Side::Source => "source",
+            Side::Destination => "destination",
+        };
+        Err(Refusal::Unusable { side, cause: problem.message.clone() })
+    })
+}
+
+fn marched(
+    session: &Session<'_>,
+    rule: &Rule,
+    approach: &Approach,
+    unfinished: &[RunId],
+) -> Result<Draft, RuleOutcome> {
+    let roots = &approach.roots;
+    let case = pattern_case(rule, roots.source.place.case);
+    let filter = Filter::compile(&rule.filter_spec(case), session.clock.now()).map_err(|errors| {
+        RuleOutcome::Stopped { reasons: errors.into_iter().map(|error| error.message).collect() }
+    })?;
+    let engine = match rule.compare {
+        Comparison::Hash => Some(start_engine(session, rule)?.0),
+        Comparison::Mtime | Comparison::Size => None,
+    };
+    let environment = session.environment;
+    let threads = match session.workers() {
+        Workers::One => 1,
+        Workers::Many(count) => count.max(MARCH_THREADS_MIN),
+    };
+    let (destination, destination_parent) = match &roots.target {
+        Target::There(root) => (Some(&root.directory), None),
+        Target::ToMake { parent, .. } => (None, Some((parent.meta.device, parent.meta.inode))),
+    };
+    Ok(march(&compare::Terms {
+        source: &roots.source.directory,
+        destination,
+        destination_parent,
+        filter: &filter,
+        rule,
+        source_place: &roots.source.place,
+        place: &approach.place,
+        as_root: environment.is_root(),
+        unfinished_runs: unfinished,
+        engine: engine.as_ref(),
+        cancel: session.cancel,
+        meter: &approach.meter,
+        threads,
+        handle_budget: environment.handle_budget(),
+    }))
+}
+
+/// Threads wait for the device most of the time; fewer leave a rotating or remote one idle.
+const MARCH_THREADS_MIN: usize = 4;
+
+/// The engine of a rule, and how many small workers go with it.
+pub(super) fn start_engine(session: &Session<'_>, rule: &Rule) -> Result<(Engine, usize), RuleOutcome> {
+    let mut settings = engine_settings(&rule.engine, session.environment.processors());
+    let workers = match session.workers() {
+        Workers::One => {
+            (settings.queues, settings.depth, settings.hash_workers) = (1, 1, 1);
+            1
+        }
+        Workers::Many(count) => count,
+    };
+    let engine = Engine::start(&settings, session.cancel).map_err(|error| RuleOutcome::stopped(&error))?;
+    Ok((engine, workers))
+}
