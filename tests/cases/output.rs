@@ -1,0 +1,125 @@
+//! Chapter 17: exit codes, pipes and terminals, and what is never shown.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::support::{World, ended, is_root};
+
+const OPEN: &str = "limits: {remove: none, replace: none}";
+
+#[test]
+fn bc_90_codes_of_one_and_of_many() {
+    let world = World::with("mirror", OPEN);
+    world.files([("S/secret/a", "a"), ("S/b", "b")]);
+    if is_root() && !world.give_to_user() {
+        return;
+    }
+    world.job_text("gone", "rules:\n  r: {mode: mirror, source: ../gone, destination: ../T2}\n");
+    world.job_text(
+        "good",
+        "rules:\n  r: {mode: mirror, source: ../S, destination: ../T3, exclude: [secret]}\n",
+    );
+    world.shell("chmod 000 S/secret; chown 65534:65534 jobs/* || true");
+    let start = |arguments: &[&str]| world.start_as_user(arguments);
+    start(&["run", "good"]).expect(0);
+    start(&["run", "j"]).expect(1);
+    start(&["run", "good", "j"]).expect(1);
+    start(&["run", "j", "good"]).expect(1);
+    start(&["run", "j", "gone", "good"]).expect(3);
+    start(&["run", "good", "goood"]).expect(2).says("did you mean `good`?");
+    start(&["run", "good", "absent.yaml"]).expect(2);
+    start(&["run", "good/nothing"]).expect(2);
+    start(&["plan", "gone"]).expect(0);
+    start(&["plan", "j", "--exit-code"]);
+    let runs = start(&["history", "--json"]).expect(0).json();
+    let codes: Vec<i64> = runs.iter().filter_map(|run| run["exit"].as_i64()).collect();
+    assert!(codes.contains(&0) && codes.contains(&1) && codes.contains(&3), "{codes:?}");
+}
+
+#[test]
+fn bc_90_a_closed_pipe() {
+    let world = World::with("mirror", OPEN);
+    world.many(300);
+    let program = env!("CARGO_BIN_EXE_twinlane");
+    for line in [
+        "plan j -v | head -1",
+        "plan j --json | head -c 10",
+        "run j -v --json | head -1",
+        "jobs | head -0",
+        "history | head -0",
+    ] {
+        let text = format!("set -o pipefail; {program} {line} >/dev/null; exit ${{PIPESTATUS[0]}}");
+        let ran = ended(&world.in_surroundings("bash", &["-c", &text]).output().unwrap());
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        assert!(!ran.err.contains("panic"), "{line}: {ran:?}");
+    }
+    assert_eq!(world.tree("S"), world.tree("T"), "a reader that goes away stops no run");
+}
+
+#[test]
+fn bc_91_no_colour_and_no_progress_in_pipes() {
+    let world = World::with("mirror", OPEN);
+    world.many(50);
+    world.job_text("wrong", "rules: {r: {mod: mirror}}\n");
+    let program = env!("CARGO_BIN_EXE_twinlane");
+    for (variables, line) in [
+        ("", "run j"),
+        ("NO_COLOR=1", "run j"),
+        ("TERM=dumb", "run j"),
+        ("TERM=xterm CLICOLOR_FORCE=0", "plan j -v"),
+        ("", "validate wrong"),
+        ("", "run unheard-of"),
+        ("", "history"),
+        ("", "--help"),
+        ("COLUMNS=40", "plan j"),
+    ] {
+        let text = format!("{variables} {program} {line} 2>&1 | cat | grep -c $'\\e\\|\\r'; exit 0");
+        let counted = ended(&world.in_surroundings("bash", &["-c", &text]).output().unwrap());
+        assert_eq!(counted.out.trim(), "0", "{variables} {line}");
+    }
+    // The result is on stdout alone, and a closed stderr hinders nothing.
+    world.many(60);
+    let text = format!("{program} run j 2>&-");
+    ended(&world.in_surroundings("bash", &["-c", &text]).output().unwrap()).expect(0).says("10 copied");
+    for line in world.start(&["plan", "j", "--json"]).expect(0).out.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn bc_93_secrets_stay_where_they_are() {
+    let world = World::new();
+    world.files([("S/a", "a"), ("token", "hunter2-in-a-file\n")]);
+    let run = |text: &str, arguments: &[&str]| {
+        world.job_text("j", text);
+        let mut command = world.command(arguments);
+        command
+            .env("TOKEN", "hunter2-in-the-environment")
+            .env("RUST_LOG", "trace")
+            .env("RUST_BACKTRACE", "full");
+        ended(&command.output().unwrap())
+    };
+    let plain = "rules:\n  r: {mode: mirror, source: ../S, destination: ../T}\n";
+    for arguments in
+        [&["run", "j", "-v"][..], &["run", "j", "--json", "-v"], &["show", "j"], &["history", "-v"]]
+    {
+        run(plain, arguments).expect(0).keeps_quiet_of("hunter2");
+    }
+    // An address with a password is refused, and not repeated.
+    let address = "rules:\n  r: {mode: mirror, source: ../S, destination: 'sftp://anna:hunter2@host/x'}\n";
+    for verb in ["validate", "run", "plan", "show"] {
+        run(address, &[verb, "j"]).expect(2).says("j.yaml:2").keeps_quiet_of("hunter2");
+    }
+    // Nor is a secret that a variable brings into a place where it cannot stand.
+    let variable = "rules:\n  r:\n    mode: mirror\n    source: ../S\n    destination: sftp://anna:${env:TOKEN}@host/x\n";
+    for verb in ["validate", "run", "plan", "show"] {
+        run(variable, &[verb, "j"]).expect(2).keeps_quiet_of("hunter2");
+    }
+    let state = walkdir::WalkDir::new(&world.state).into_iter().map(Result::unwrap);
+    for entry in state.filter(|entry| entry.file_type().is_file()) {
+        let meta = entry.metadata().unwrap();
+        assert_eq!(meta.mode() & 0o077, 0, "{} is for this user alone", entry.path().display());
+        let bytes = fs::read(entry.path()).unwrap();
+        assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{}", entry.path().display());
+    }
+}
