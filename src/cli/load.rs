@@ -34,7 +34,7 @@ pub(super) enum Purpose {
     Act,
 }
 
-/// Loads all jobs that were asked for; all their errors at once.
+/// Loads all jobs that were asked for; the first that is wrong ends it, with all its errors.
 pub(super) fn choose(
     terminal: &Terminal,
     arguments: &[String],
