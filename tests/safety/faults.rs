@@ -103,7 +103,9 @@ impl Sweep {
                 told.extend(open_or_closed(&prepared, &ran));
             }
             wrong.extend(told.into_iter().map(|law| format!("{at}: {law}")));
-            prepared.relinked = ran.code != 0;
+            // A refused link becomes a copy, and that is said: the next run displaces the copy.
+            let refused = ["exdev@", "emlink@", "eacces@"].iter().any(|fault| self.fault.starts_with(fault));
+            prepared.relinked = refused || ran.code != 0;
             wrong.extend(
                 next_run(&prepared, self.mode).into_iter().map(|law| format!("{at}, next run: {law}")),
             );

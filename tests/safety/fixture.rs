@@ -92,7 +92,7 @@ pub struct Prepared {
     pub outside: Tree,
     /// The job keeps no versions.
     pub unversioned: bool,
-    /// A run has failed, perhaps at a link or at what was to be linked to: the next one displaces a copy with the new content.
+    /// A link was refused, or a run failed, perhaps at what was to be linked to: the next run displaces a copy with the new content.
     pub relinked: bool,
 }
 
