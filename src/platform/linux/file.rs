@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom, StatxAttributes, StatxFlags};
+use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 
 use super::statx;
@@ -205,13 +205,5 @@ impl File {
     pub fn clone_from(&self, source: &Self) -> io::Result<()> {
         fault::pass(Call::Write, b"")?;
         Ok(rustix::fs::ioctl_ficlone(&self.fd, &source.fd)?)
-    }
-
-    /// Whether the file is marked immutable or append-only (`chattr +i`, `+a`).
-    #[must_use]
-    pub fn is_frozen(&self) -> bool {
-        statx::raw_handle(&self.fd, StatxFlags::BASIC_STATS).is_ok_and(|statx| {
-            statx.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND)
-        })
     }
 }

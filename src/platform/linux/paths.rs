@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// A path's bytes.
@@ -45,16 +45,6 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
 /// `AlreadyExists` where the path is taken; others of creating and writing.
 pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
     std::fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
-}
-
-/// Appends to a file, made for this user alone where it is not there, and syncs it.
-///
-/// # Errors
-/// Those of opening, writing and syncing.
-pub fn append_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// Makes a directory, and those above it, for this user alone; one that is there is left as it is.

@@ -142,15 +142,6 @@ pub fn place_at(directory: &Dir, path: &Path) -> io::Result<Place> {
     })
 }
 
-/// Free bytes and free inodes (`u64::MAX` without such a limit) at an open directory.
-///
-/// # Errors
-/// Those of `statvfs(2)`.
-pub fn room_at(directory: &Dir) -> io::Result<(u64, u64)> {
-    let fs = rustix::fs::fstatvfs(directory)?;
-    Ok((fs.f_bavail.saturating_mul(fs.f_frsize), if fs.f_files == 0 { u64::MAX } else { fs.f_favail }))
-}
-
 /// Whether an ext4 file system has a journal: `/sys/fs/ext4/DEV/journal_task` holds the number of its task, or `<none>`
 /// (`journal_task_show` in `fs/ext4/sysfs.c`).
 fn has_journal(mount: Option<&Mount>) -> bool {
