@@ -16,6 +16,9 @@ const NAME: &str = "state.db";
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 /// Other runs hold the file for milliseconds; a slow disk may make seconds of it.
 const BUSY: Duration = Duration::from_secs(30);
+/// How often a file that looks damaged is looked at before it is set aside, and how long apart.
+const LOOKS_MAX: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The format of the tables below, kept in `user_version`.
 pub(super) const FORMAT: i64 = 1;
 
@@ -91,9 +94,15 @@ impl State {
         let path = directory.join(NAME);
         let make = || folder.open_or_create_file(NAME.as_bytes()).map_err(system("open", &path));
         make()?;
-        let reason = match open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)? {
-            Opened::Usable(state) => return Ok((state, None)),
-            Opened::Damaged(reason) => reason,
+        // Another process may be making it this very moment: what is damaged stays so.
+        let mut looks = 0;
+        let reason = loop {
+            looks += 1;
+            match open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)? {
+                Opened::Usable(state) => return Ok((state, None)),
+                Opened::Damaged(reason) if looks == LOOKS_MAX => break reason,
+                Opened::Damaged(_) => std::thread::sleep(BETWEEN_LOOKS),
+            }
         };
         set_aside(&folder, *run).map_err(system("set aside", &path))?;
         make()?;
