@@ -226,6 +226,8 @@ fn a_rule_without_options_has_the_defaults_of_the_design() {
             symlinks: job::Symlinks::Copy,
             special: Choice::Auto,
         },
+        verify: job::Verify::None,
+        bandwidth: twinlane::value::Bandwidth::default(),
         durability: job::Durability::Run,
         unsettled: job::Unsettled::Retry,
         retries: 3,

@@ -78,7 +78,10 @@ impl March<'_> {
                     Likeness::Equal
                 }
             }
-            Comparison::Mtime if self.times_equal(source, destination) => Likeness::Equal,
+            Comparison::Mtime | Comparison::MtimeThenHash if self.times_equal(source, destination) => {
+                Likeness::Equal
+            }
+            Comparison::MtimeThenHash => Likeness::Unknown,
             Comparison::Mtime => Likeness::Different(Difference::Time),
         }
     }

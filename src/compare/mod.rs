@@ -25,5 +25,5 @@ mod verdict;
 mod visit;
 
 pub use march::march;
-pub use terms::{ScanMeter, Terms};
+pub use terms::{Digests, ScanMeter, Terms};
 pub use verdict::*;

@@ -7,7 +7,7 @@ use crate::job::Rule;
 use crate::platform::Dir;
 use crate::queue::Engine;
 use crate::scan::Filter;
-use crate::value::{Cancel, Place, RunId};
+use crate::value::{Cancel, Digest, Meta, Place, RelPath, RunId};
 
 /// Everything that one march needs; borrowed from the run.
 pub struct Terms<'a> {
@@ -30,7 +30,9 @@ pub struct Terms<'a> {
     pub as_root: bool,
     /// Runs that never ended: their stage names are to be cleared.
     pub unfinished_runs: &'a [RunId],
-    /// What reads files; needed by `compare: hash` only.
+    /// Digests of the destination's files that are known without reading; asked by `compare: mtime_then_hash` and for moves.
+    pub known: Option<&'a dyn Digests>,
+    /// What reads files; without it, none is read.
     pub engine: Option<&'a Engine>,
     /// Raised, it ends the march early; the draft is of no use then.
     pub cancel: &'a Cancel,
@@ -41,6 +43,12 @@ pub struct Terms<'a> {
     /// Directories to keep open at most, beyond those that the threads have in hand: see
     /// [`Environment::handle_budget`](crate::platform::Environment::handle_budget).
     pub handle_budget: usize,
+}
+
+/// Digests that are known without reading.
+pub trait Digests: Sync {
+    /// The digest of the content of a destination's file, where it is known and the file, as observed, is still the one it was taken of.
+    fn digest(&self, path: &RelPath, meta: &Meta) -> Option<Digest>;
 }
 
 /// How far a march has come; read by whoever reports.

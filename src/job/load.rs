@@ -11,6 +11,8 @@ use super::model::{Job, Mode, Rule};
 use super::node::{Content, Entry, Node};
 use super::origins::Lines;
 use super::values::{Fields, Sited, Value};
+use crate::value::Zone;
+
 use super::{Diagnostic, Loaded, Origin, Surroundings, origins, parse, rule};
 
 /// More rules than any job needs; each is compared with each.
@@ -77,6 +79,7 @@ fn whole(
         name: name.to_owned(),
         file: PathBuf::from(file),
         description: head.description,
+        timezone: Zone::default(),
         rules: Vec::with_capacity(entries.len()),
     };
     let mut rows: Vec<Origin> = Vec::new();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::filter::{FilterSpec, Select};
-use crate::value::{ByteCount, Percent};
+use crate::value::{Bandwidth, ByteCount, Percent, Zone};
 
 /// One job file, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Job {
     pub file: PathBuf,
     /// What the author says it is for.
     pub description: Option<String>,
+    /// In which the job's times of day are meant.
+    pub timezone: Zone,
     /// In file order; names are unique.
     pub rules: Vec<Rule>,
 }
@@ -83,6 +85,10 @@ pub struct Rule {
     pub on_missing: OnMissing,
     /// Which metadata is kept.
     pub preserve: Preserve,
+    /// What is read back after it was written.
+    pub verify: Verify,
+    /// How fast content may be written.
+    pub bandwidth: Bandwidth,
     /// How soon written data must survive a power cut.
     pub durability: Durability,
     /// What to do with files that change while they are copied.
@@ -122,6 +128,8 @@ impl Rule {
             require: Require::default(),
             on_missing: OnMissing::default(),
             preserve: Preserve::default(),
+            verify: Verify::default(),
+            bandwidth: Bandwidth::default(),
             durability: Durability::default(),
             unsettled: Unsettled::default(),
             retries: 3,
@@ -161,6 +169,8 @@ pub enum Comparison {
     Size,
     /// Size or BLAKE3 differ; both sides are read every time.
     Hash,
+    /// Size differs; of equal size with another mtime, BLAKE3 decides.
+    MtimeThenHash,
 }
 
 /// The `overwrite` key.
@@ -303,6 +313,16 @@ pub enum Symlinks {
     Copy,
     /// Left out.
     Skip,
+}
+
+/// The `verify` key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// Nothing is read back.
+    #[default]
+    None,
+    /// What was written is read again past the page cache, and its BLAKE3 compared.
+    Readback,
 }
 
 /// The `durability` key.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::model::{
     Choice, Comparison, Durability, EngineOptions, Limit, Limits, Location, Method, MinFree, Mode, OnMissing,
-    Overwrite, Preserve, Remove, Require, Retention, Rule, Symlinks, Unsettled, Versions, WhenFull,
+    Overwrite, Preserve, Remove, Require, Retention, Rule, Symlinks, Unsettled, Verify, Versions, WhenFull,
 };
 use super::values::{Fields, Value};
 use crate::filter::{Age, Select};
-use crate::value::ByteCount;
+use crate::value::{Bandwidth, ByteCount};
 
 /// Makes the rule; `None` when a part of it was wrong, and reported.
 pub(super) fn build(name: &str, mode: Mode, fields: &Fields) -> Option<Rule> {
@@ -32,6 +32,8 @@ pub(super) fn build(name: &str, mode: Mode, fields: &Fields) -> Option<Rule> {
         require: require(fields.map("require")?)?,
         on_missing: on_missing(fields.word("on_missing")),
         preserve: preserve(fields.map("preserve")?),
+        verify: Verify::default(),
+        bandwidth: Bandwidth::default(),
         durability: durability(fields.word("durability")),
         unsettled: unsettled(fields.word("unsettled")),
         retries: fields.number("retries").unwrap_or_default(),

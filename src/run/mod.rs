@@ -17,6 +17,7 @@ mod limits;
 mod locate;
 mod outcome;
 mod plan;
+mod reach;
 mod refusal;
 mod roots;
 mod session;

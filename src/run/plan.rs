@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use crate::job::{Job, Rule};
 use crate::plan::Plan;
 use crate::record::{KnownRule, RecordError, State};
-use crate::store::Locking;
 
 use super::approach::approach;
+use super::reach::share;
 use super::survey::{objection, survey};
 use super::sync::skip;
 use super::{RuleOutcome, Session};
@@ -75,14 +75,7 @@ fn plan_rule(
     let approach = approach(session, job, rule, before)?;
     let (source, target) = (&approach.roots.source, &approach.roots.target);
     report.roots = Some((source.shown(), target.shown()));
-    let _lock = match &approach.store {
-        Some(store) => match store.lock_shared().map_err(|error| RuleOutcome::stopped(&error))? {
-            Locking::Held(lock) => Some(lock),
-            Locking::Busy(holder) => return Err(RuleOutcome::Busy(holder)),
-            Locking::Without => None,
-        },
-        None => None,
-    };
+    let _lock = approach.store.as_ref().map(share).transpose()?;
     let plan = survey(session, rule, &approach)?;
     report.objection = objection(rule, &approach, &plan);
     report.plan = Some(plan);

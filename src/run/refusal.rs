@@ -98,6 +98,12 @@ pub enum Refusal {
         /// Why.
         reason: String,
     },
+    /// No run has ever written here.
+    #[error("`{}` has no `.twinlane`: no run has written here (is the disk mounted?)", .path.display())]
+    NoStore {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The rule has run before, and there is no trace of it.
     #[error("destination `{}` has lost its `.twinlane`: this rule has run before, but not into this directory (is the disk mounted?)", .path.display())]
     LostIdentity {
@@ -230,6 +236,7 @@ impl Refusal {
             Self::NotMounted { .. } => "not_mounted",
             Self::Unknown { .. } => "unknown_destination",
             Self::DamagedIdentity { .. } => "damaged_id",
+            Self::NoStore { .. } => "no_store",
             Self::LostIdentity { .. } => "lost_id",
             Self::Adoption { .. } => "adoption",
             Self::SourceEmpty { .. } => "source_empty",
@@ -249,6 +256,7 @@ impl Refusal {
             | Self::NotMounted { .. }
             | Self::Unknown { .. }
             | Self::DamagedIdentity { .. }
+            | Self::NoStore { .. }
             | Self::LostIdentity { .. }
             | Self::Adoption { .. } => vec!["--accept destination".to_owned()],
             Self::OtherSource { .. } | Self::SourceUnmounted { .. } => vec!["--accept source".to_owned()],
@@ -409,6 +417,7 @@ mod tests {
             Refusal::NotMounted { path: path(), below: "/mnt" },
             Refusal::Unknown { path: path(), job: text(), rule: text() },
             Refusal::DamagedIdentity { path: path(), reason: text() },
+            Refusal::NoStore { path: path() },
             Refusal::LostIdentity { path: path() },
             Refusal::Adoption { path: path(), removals: 1, replacements: 0, first: Vec::new() },
             Refusal::SourceEmpty { path: path(), excluded: 0 },

@@ -119,6 +119,16 @@ pub(super) fn open_roots(rule: &Rule, making: Making) -> Result<Roots, Refusal> 
     Ok(Roots { source, target })
 }
 
+/// The open root of a rule's destination, which is there.
+pub(super) fn destination_root(rule: &Rule) -> Result<Root, Refusal> {
+    root_at("destination", &path_of("destination", &rule.destination)?)
+}
+
+/// An open root by its path; `side` is what a refusal calls it.
+pub(super) fn root_at(side: &'static str, path: &Path) -> Result<Root, Refusal> {
+    open(path).map_err(|error| refusal(side, error))
+}
+
 /// The destination that is to be made: only its last component may be absent.
 fn to_make(written: PathBuf, absent: PathBuf) -> Result<Target, Refusal> {
     let missing = || Refusal::Missing { side: "destination", path: absent };

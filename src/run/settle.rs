@@ -5,11 +5,12 @@
 use crate::compare::Problem;
 use crate::plan::Plan;
 use crate::platform::random_u128;
-use crate::store::{HeldLock, Holder, Identity, Locking, Store};
-use crate::value::{Place, RelPath, RunId};
+use crate::store::{HeldLock, Identity, Store};
+use crate::value::{Place, RelPath};
 
 use super::approach::Approach;
 use super::identity::mounts_now;
+use super::reach::{hold, past};
 use super::roots::{Root, Roots, Target, made};
 use super::survey::{objection, survey};
 use super::sync::Lane;
@@ -135,36 +136,9 @@ fn object(lane: &Lane<'_, '_>, approach: &Approach, plan: &Plan) -> Result<(), R
 }
 
 fn take_lock(lane: &mut Lane<'_, '_>, store: &Store, place: &Place) -> Result<HeldLock, RuleOutcome> {
-    let environment = lane.session.environment;
     let newest = store.newest_run().map_err(|error| RuleOutcome::stopped(&error))?;
     lane.run = past(lane.run, newest);
-    let holder = Holder {
-        host: environment.hostname(),
-        boot_id: environment.boot_id(),
-        process_id: environment.process_id(),
-        run: lane.run.to_string(),
-        since: lane.session.clock.now(),
-    };
-    let locking = store
-        .lock_exclusive(&holder, place.shared, lane.session.clock)
-        .map_err(|error| RuleOutcome::stopped(&error))?;
-    match locking {
-        Locking::Held(lock) => {
-            if let Some(text) = lock.message() {
-                lane.sink.event(&Event::Note { text });
-            }
-            Ok(lock)
-        }
-        Locking::Busy(holder) => Err(RuleOutcome::Busy(holder)),
-        Locking::Without => {
-            Err(RuleOutcome::Stopped { reasons: vec!["the destination cannot be locked".to_owned()] })
-        }
-    }
-}
-
-/// The run's id, past the newest that the destination has seen.
-fn past(run: RunId, newest: Option<RunId>) -> RunId {
-    RunId::at(run.time(), newest).max(run)
+    hold(lane.session, lane.run, store, place, lane.sink)
 }
 
 fn recover(lane: &mut Lane<'_, '_>, store: &Store, destination: &Root) -> Result<(), RuleOutcome> {

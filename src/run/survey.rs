@@ -1,12 +1,12 @@
 //! From two open roots to a sealed plan, and what speaks against it. Writes nothing.
 
-use crate::compare::{self, Draft, Extent, Side, march};
+use crate::compare::{self, Digests, Draft, Extent, Side, march};
 use crate::execute::engine_settings;
 use crate::filter::Filter;
 use crate::job::{Comparison, Retention, Rule, Versions, WhenFull};
 use crate::plan::{self, Plan, User};
 use crate::queue::Engine;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, ViewSource};
 use crate::value::{Place, RunId};
 
 use super::approach::{Approach, missing};
@@ -105,8 +105,16 @@ fn marched(
         RuleOutcome::Stopped { reasons: errors.into_iter().map(|error| error.message).collect() }
     })?;
     let engine = match rule.compare {
-        Comparison::Hash => Some(start_engine(session, rule)?.0),
+        Comparison::Hash | Comparison::MtimeThenHash => Some(start_engine(session, rule)?.0),
         Comparison::Mtime | Comparison::Size => None,
+    };
+    let view = match (&engine, &approach.store) {
+        (Some(_), Some(store)) => store.view().map_err(|error| RuleOutcome::stopped(&error))?,
+        _ => ViewSource::Absent,
+    };
+    let known = match &view {
+        ViewSource::Open(view) => Some(view as &dyn Digests),
+        ViewSource::Absent | ViewSource::Unreadable(_) => None,
     };
     let environment = session.environment;
     let threads = match session.workers() {
@@ -127,6 +135,7 @@ fn marched(
         place: &approach.place,
         as_root: environment.is_root(),
         unfinished_runs: unfinished,
+        known,
         engine: engine.as_ref(),
         cancel: session.cancel,
         meter: &approach.meter,

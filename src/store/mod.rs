@@ -24,7 +24,7 @@ mod retention;
 mod tree;
 mod versions;
 
-pub use catalog::{Catalog, Change, Record};
+pub use catalog::{Catalog, Change, Displacement, EntryRow, Next, Record, Source as ViewSource, View};
 pub use home::Store;
 pub use identity::{Features, Identity, Known};
 pub use lock::{HeldLock, Holder, Locking};

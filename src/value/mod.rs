@@ -3,6 +3,7 @@
 //! What comes in and goes out are plain values; nothing here touches the operating system, so every room
 //! may name this one and it names none.
 
+mod bandwidth;
 mod base64;
 mod cancel;
 mod digest;
@@ -13,7 +14,9 @@ mod run_id;
 mod size;
 mod stage;
 mod stamp;
+mod zone;
 
+pub use bandwidth::{Bandwidth, BandwidthWindow};
 pub use base64::{from_base64, to_base64};
 pub use cancel::{Cancel, Wish};
 pub use digest::Digest;
@@ -24,3 +27,4 @@ pub use run_id::{RunId, RunIdError};
 pub use size::{ByteCount, Percent, SizeError};
 pub use stage::StageName;
 pub use stamp::Stamp;
+pub use zone::Zone;

@@ -155,6 +155,7 @@ impl Bench {
             place: &place,
             as_root: self.as_root,
             unfinished_runs: &self.unfinished_runs,
+            known: None,
             engine,
             cancel,
             meter,

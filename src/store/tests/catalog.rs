@@ -1,6 +1,8 @@
 //! The catalog.
 
 use super::*;
+use crate::compare::Digests as _;
+use crate::store::{Next, ViewSource};
 use crate::value::Digest;
 
 fn present(ground: &Ground, path: &str, digest: Option<Digest>) -> Change {
@@ -167,4 +169,87 @@ fn a_folder_that_moved_is_still_the_one_written_to() {
     drop(catalog);
     assert_eq!(fs::read_dir(ground.path.join("t/.twinlane")).unwrap().count(), 0);
     assert!(ground.path.join("moved/.twinlane/catalog.db").exists());
+}
+
+#[test]
+fn a_view_tells_what_is_there_what_went_and_where_to() {
+    let ground = Ground::new();
+    let store = ground.store();
+    assert!(matches!(store.view().unwrap(), ViewSource::Absent));
+    ground.write("a", "one");
+    ground.write("b", "two");
+    let digest = Some(Digest([9; 32]));
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    catalog.apply(run(), &[present(&ground, "a", digest), present(&ground, "b", None)]).unwrap();
+    catalog.complete(run()).unwrap();
+    drop(catalog);
+    let (mut catalog, _) = store.catalog(later(1)).unwrap();
+    let moved = Change::Moved { from: rel("a"), to: rel("c"), meta: ground.root.stat(b"a").unwrap() };
+    catalog.apply(later(1), &[moved, displaced(&ground, "b")]).unwrap();
+    let check = || {
+        let ViewSource::Open(view) = store.view().unwrap() else { panic!("it can be read") };
+        let mut entries = Vec::new();
+        view.entries(&mut |row| {
+            entries.push((row.path.to_string(), row.since, row.digest));
+            Next::On
+        })
+        .unwrap();
+        assert_eq!(entries, [("c".to_owned(), Some(later(1)), digest)]);
+        assert_eq!(view.digest(&rel("c"), &ground.root.stat(b"a").unwrap()), digest);
+        assert_eq!(view.digest(&rel("c"), &ground.root.stat(b"b").unwrap()), None);
+        let mut gone = Vec::new();
+        view.displacements(&mut |row| {
+            gone.push((row.path.to_string(), row.run, row.since, row.kept, row.moved_to));
+            Next::On
+        })
+        .unwrap();
+        let expected = [
+            ("a".to_owned(), later(1), Some(run()), false, Some(rel("c"))),
+            ("b".to_owned(), later(1), Some(run()), true, None),
+        ];
+        assert_eq!(gone, expected);
+        view.runs().unwrap()
+    };
+    // The log of a run that was killed here is read, and stays for the next run.
+    std::mem::forget(catalog);
+    assert_eq!(check(), [(run(), true)]);
+    assert!(ground.listing().contains(&"catalog.db-wal".to_owned()), "{:?}", ground.listing());
+    assert_eq!(check(), [(run(), true)]);
+    let (mut catalog, message) = store.catalog(later(2)).unwrap();
+    assert_eq!(message, None);
+    catalog.complete(later(1)).unwrap();
+    drop(catalog);
+    assert_eq!(check(), [(run(), true), (later(1), true)]);
+}
+
+#[test]
+fn a_catalog_of_the_first_schema_is_read_and_brought_up() {
+    let ground = Ground::new();
+    let store = ground.store();
+    ground.write("f", "one");
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    catalog.apply(run(), &[displaced(&ground, "f")]).unwrap();
+    catalog.complete(run()).unwrap();
+    drop(catalog);
+    let connection = rusqlite::Connection::open(ground.home("catalog.db")).unwrap();
+    connection.execute_batch("ALTER TABLE displaced DROP COLUMN moved_to; PRAGMA user_version = 1;").unwrap();
+    drop(connection);
+    let rows = || {
+        let ViewSource::Open(view) = store.view().unwrap() else { panic!("it can be read") };
+        let mut rows = 0;
+        view.displacements(&mut |row| {
+            assert_eq!((row.kept, row.moved_to), (true, None));
+            rows += 1;
+            Next::On
+        })
+        .unwrap();
+        rows
+    };
+    assert_eq!(rows(), 1);
+    let (mut catalog, message) = store.catalog(later(1)).unwrap();
+    assert_eq!(message, None);
+    catalog.complete(later(1)).unwrap();
+    drop(catalog);
+    assert_eq!(ask::<i64>(&ground, "PRAGMA user_version"), 2);
+    assert_eq!(rows(), 1);
 }

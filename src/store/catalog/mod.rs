@@ -6,7 +6,11 @@
 
 use std::path::PathBuf;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, params};
+
+mod view;
+
+pub use view::{Displacement, EntryRow, Next, Source, View};
 
 use super::{Store, StoreError, failed};
 use crate::platform::{Attributes as _, Dir, open_root, path_bytes};
@@ -16,7 +20,7 @@ const CATALOG: &[u8] = b"catalog.db";
 /// What SQLite keeps beside a database.
 const COMPANIONS: [&[u8]; 3] = [b"catalog.db-wal", b"catalog.db-journal", b"catalog.db-shm"];
 /// `user_version` of the schema written.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 2;
 /// SQLite takes paths of 512 bytes, and adds the ends of its companions' names (`MAX_PATHNAME`, `os_unix.c`).
 const PATH_BYTES_MAX: usize = 500;
 
@@ -40,11 +44,14 @@ const SCHEMA: &str = "
     CREATE TABLE displaced (
         path BLOB NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL,
         mtime_s INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB, since TEXT, kept INTEGER NOT NULL,
-        PRIMARY KEY (path, run)
+        moved_to BLOB, PRIMARY KEY (path, run)
     ) WITHOUT ROWID;
     CREATE TABLE runs (run TEXT PRIMARY KEY, complete INTEGER NOT NULL) WITHOUT ROWID;
-    PRAGMA user_version = 1;
+    PRAGMA user_version = 2;
 ";
+
+/// From schema 1: nothing had been moved.
+const UPGRADE: &str = "ALTER TABLE displaced ADD COLUMN moved_to BLOB; PRAGMA user_version = 2;";
 
 /// The open catalog.
 #[derive(Debug)]
@@ -59,7 +66,7 @@ pub struct Catalog {
 /// One change to the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A file's content is now this (also a link's).
+    /// An entry was brought here by this run, or its content is now this (also a link's).
     Present {
         /// Where.
         path: RelPath,
@@ -76,6 +83,22 @@ pub enum Change {
         meta: Meta,
         /// Whether content was kept as a version.
         kept: bool,
+    },
+    /// The entry's metadata was mended; its content is what it was.
+    Touched {
+        /// Where.
+        path: RelPath,
+        /// The destination's entry as it is now.
+        meta: Meta,
+    },
+    /// The entry got another name; its content is what it was.
+    Moved {
+        /// Where it was.
+        from: RelPath,
+        /// Where it is.
+        to: RelPath,
+        /// The destination's entry as it is now.
+        meta: Meta,
     },
 }
 
@@ -258,7 +281,7 @@ impl Catalog {
         if !planted(CATALOG)? {
             self.home.create_file(CATALOG).map_err(failed("create", CATALOG)).map_err(Unusable::Failed)?;
         }
-        let path = self.real_path().map_err(Unusable::Failed)?;
+        let path = Self::path_below(&self.home).map_err(Unusable::Failed)?;
         if path_bytes(&path).len() > PATH_BYTES_MAX {
             self.message = Some("no catalog is kept: its path is too long for SQLite".to_owned());
             return Ok(());
@@ -275,13 +298,13 @@ impl Catalog {
     }
 
     /// The catalog's path without symlinks, which SQLite resolves once; checked to lead to the folder that is open.
-    fn real_path(&self) -> Result<PathBuf, StoreError> {
+    fn path_below(home: &Dir) -> Result<PathBuf, StoreError> {
         let elsewhere = || std::io::Error::other("its path leads to another folder by now");
-        let (reached, path) = open_root(&self.home.path_of(b"."))
+        let (reached, path) = open_root(&home.path_of(b"."))
             .map_err(|error| failed("reach", CATALOG)(std::io::Error::other(error)))?;
         let (reached, own) = reached
             .meta()
-            .and_then(|reached| Ok((reached, self.home.meta()?)))
+            .and_then(|reached| Ok((reached, home.meta()?)))
             .map_err(failed("look at", CATALOG))?;
         if !reached.same_inode(&own) {
             return Err(failed("reach", CATALOG)(elsewhere()));
@@ -306,6 +329,11 @@ fn connect(path: &std::path::Path) -> rusqlite::Result<Result<Connection, String
             transaction.commit()?;
         }
         0 => return Ok(Err("it holds tables of another program".to_owned())),
+        1 => {
+            let transaction = connection.transaction()?;
+            transaction.execute_batch(UPGRADE)?;
+            transaction.commit()?;
+        }
         newer if newer > SCHEMA_VERSION => {
             return Ok(Err(format!("a newer Twinlane wrote it, schema {newer}")));
         }
@@ -320,52 +348,99 @@ fn apply(connection: &mut Connection, run: RunId, changes: &[Change]) -> rusqlit
     for change in changes {
         match change {
             Change::Present { path, meta, digest } => {
-                transaction
-                    .prepare_cached(
-                        "INSERT OR REPLACE INTO entries
-                        (path, kind, size, mtime_s, mtime_ns, ctime_s, ctime_ns, inode, digest, since)
-                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                    )?
-                    .execute(params![
-                        path.as_bytes(),
-                        meta.kind.word(),
-                        meta.size.cast_signed(),
-                        meta.modified.seconds,
-                        meta.modified.nanos,
-                        meta.changed.seconds,
-                        meta.changed.nanos,
-                        meta.inode.cast_signed(),
-                        digest.map(|digest| digest.0),
-                        run,
-                    ])?;
+                insert(&transaction, path, meta, *digest, &run)?;
             }
             Change::Displaced { path, meta, kept } => {
-                transaction
-                    .prepare_cached(
-                        "INSERT OR REPLACE INTO displaced
-                        (path, run, kind, size, mtime_s, mtime_ns, kept, digest, since)
-                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
-                            (SELECT digest FROM entries WHERE path = ?1 AND size = ?4 AND mtime_s = ?5 AND mtime_ns = ?6),
-                            (SELECT since FROM entries WHERE path = ?1))",
-                    )?
-                    .execute(params![
-                        path.as_bytes(),
-                        run,
-                        meta.kind.word(),
-                        meta.size.cast_signed(),
-                        meta.modified.seconds,
-                        meta.modified.nanos,
-                        kept,
-                    ])?;
+                displace(&transaction, &run, path, meta, *kept, None)?;
                 forget(&transaction, path)?;
+            }
+            Change::Touched { path, meta } => touch(&transaction, path, meta)?,
+            Change::Moved { from, to, meta } => {
+                displace(&transaction, &run, from, meta, false, Some(to))?;
+                let digest = transaction
+                    .prepare_cached("SELECT digest FROM entries WHERE path = ?1 AND size = ?2")?
+                    .query_row(params![from.as_bytes(), meta.size.cast_signed()], |row| {
+                        row.get::<_, Option<[u8; 32]>>(0)
+                    })
+                    .optional()?
+                    .flatten();
+                forget(&transaction, from)?;
+                insert(&transaction, to, meta, digest.map(Digest), &run)?;
             }
         }
     }
     transaction.commit()
 }
 
+fn insert(
+    transaction: &Transaction<'_>,
+    path: &RelPath,
+    meta: &Meta,
+    digest: Option<Digest>,
+    run: &str,
+) -> rusqlite::Result<()> {
+    const STATEMENT: &str = "INSERT OR REPLACE INTO entries
+        (path, kind, size, mtime_s, mtime_ns, ctime_s, ctime_ns, inode, digest, since)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    transaction.prepare_cached(STATEMENT)?.execute(params![
+        path.as_bytes(),
+        meta.kind.word(),
+        meta.size.cast_signed(),
+        meta.modified.seconds,
+        meta.modified.nanos,
+        meta.changed.seconds,
+        meta.changed.nanos,
+        meta.inode.cast_signed(),
+        digest.map(|digest| digest.0),
+        run,
+    ])?;
+    Ok(())
+}
+
+fn touch(transaction: &Transaction<'_>, path: &RelPath, meta: &Meta) -> rusqlite::Result<()> {
+    const STATEMENT: &str =
+        "UPDATE entries SET mtime_s = ?3, mtime_ns = ?4, ctime_s = ?5, ctime_ns = ?6, inode = ?7
+        WHERE path = ?1 AND size = ?2";
+    transaction.prepare_cached(STATEMENT)?.execute(params![
+        path.as_bytes(),
+        meta.size.cast_signed(),
+        meta.modified.seconds,
+        meta.modified.nanos,
+        meta.changed.seconds,
+        meta.changed.nanos,
+        meta.inode.cast_signed(),
+    ])?;
+    Ok(())
+}
+
+fn displace(
+    transaction: &Transaction<'_>,
+    run: &str,
+    path: &RelPath,
+    meta: &Meta,
+    kept: bool,
+    moved_to: Option<&RelPath>,
+) -> rusqlite::Result<()> {
+    const STATEMENT: &str = "INSERT OR REPLACE INTO displaced
+        (path, run, kind, size, mtime_s, mtime_ns, kept, moved_to, digest, since)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+            (SELECT digest FROM entries WHERE path = ?1 AND size = ?4 AND mtime_s = ?5 AND mtime_ns = ?6),
+            (SELECT since FROM entries WHERE path = ?1))";
+    transaction.prepare_cached(STATEMENT)?.execute(params![
+        path.as_bytes(),
+        run,
+        meta.kind.word(),
+        meta.size.cast_signed(),
+        meta.modified.seconds,
+        meta.modified.nanos,
+        kept,
+        moved_to.map(RelPath::as_bytes),
+    ])?;
+    Ok(())
+}
+
 /// Forgets an entry and, where it was a directory, all below it.
-fn forget(transaction: &rusqlite::Transaction<'_>, path: &RelPath) -> rusqlite::Result<()> {
+fn forget(transaction: &Transaction<'_>, path: &RelPath) -> rusqlite::Result<()> {
     let ended_by = |last: u8| {
         let mut bytes = path.as_bytes().to_vec();
         bytes.push(last);
