@@ -2,7 +2,7 @@
 //!
 //! `tests/job_files/NAME.yaml` is read, and what a person sees is compared with `NAME.txt`: the rendered errors, or for
 //! a job without any, the rows of `show`. `TWINLANE_REGENERATE=1 cargo test --test job_files` writes the expectations
-//! and `schemas/job.schema.json` and the reference table of README.md anew; the diff is then read by a person.
+//! and `schemas/job.schema.json`, docs/cli.md and the reference table of README.md anew; the diff is then read by a person.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -135,6 +135,14 @@ fn the_schema_is_current() {
     let schema = format!("{}\n", serde_json::to_string_pretty(&job::schema()).unwrap());
     let mut stale = Vec::new();
     compare(&path, &schema, &mut stale);
+    assert!(stale.is_empty(), "run TWINLANE_REGENERATE=1 cargo test --test job_files");
+}
+
+#[test]
+fn the_reference_of_the_command_line_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+    let mut stale = Vec::new();
+    compare(&path, &twinlane::cli::reference(), &mut stale);
     assert!(stale.is_empty(), "run TWINLANE_REGENERATE=1 cargo test --test job_files");
 }
 

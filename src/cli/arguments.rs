@@ -101,6 +101,12 @@ pub(super) enum Verb {
     Run(Run),
     /// Show past runs
     History(History),
+    /// Show what a place is and can do, and what Twinlane does differently for it
+    Doctor(super::doctor::Doctor),
+    /// Write completions for a shell
+    Completions(super::completions::Completions),
+    /// Write a manual page
+    Man(super::manual::Man),
 }
 
 /// `init`.

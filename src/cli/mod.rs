@@ -1,12 +1,15 @@
 //! The command line: arguments in, one verb called, an exit code out. clap is used here and nowhere else.
 
 mod arguments;
+mod completions;
+mod doctor;
 mod error;
 mod find;
 mod history;
 mod init;
 mod jobs;
 mod load;
+mod manual;
 mod overview;
 mod plan;
 mod run;
@@ -22,6 +25,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::platform::Environment;
 use crate::run::Exit;
+
+pub use manual::reference;
 
 use arguments::{Arguments, Verb};
 use error::CliError;
@@ -51,6 +56,9 @@ fn parse_and_run(environment: Environment) -> Exit {
         Some(Verb::Plan(verb)) => plan::run(&mut terminal, verb),
         Some(Verb::Run(verb)) => run::run(&mut terminal, verb),
         Some(Verb::History(verb)) => history::run(&mut terminal, verb),
+        Some(Verb::Doctor(verb)) => doctor::run(&mut terminal, verb),
+        Some(Verb::Completions(verb)) => Ok(completions::run(&mut terminal, verb)),
+        Some(Verb::Man(verb)) => manual::run(&mut terminal, verb),
     };
     outcome.unwrap_or_else(|error| {
         error.show(&mut terminal.output);

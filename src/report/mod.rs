@@ -4,6 +4,7 @@
 //! nothing: whether there is a terminal, and which colours, is told by the command line.
 
 mod call;
+mod doctor;
 mod exit;
 mod history;
 mod json;
@@ -17,6 +18,7 @@ mod text;
 mod words;
 
 pub use call::Call;
+pub use doctor::{after_doctor, doctor_json, doctor_text};
 pub use exit::{EXIT_CODES, exit_table};
 pub use history::{history_json, history_table};
 pub use json::{JsonSink, plan_json};

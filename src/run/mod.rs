@@ -9,6 +9,7 @@
 //! limits); `work` executes and finishes.
 
 mod approach;
+mod doctor;
 mod events;
 mod guards;
 mod history;
@@ -27,6 +28,7 @@ mod sync;
 mod welcome;
 mod work;
 
+pub use doctor::{Diagnosis, DoctorError, Knowledge, Trying, diagnose};
 pub use events::{Event, Gauge, Reading, Sink};
 pub use limits::{LimitOverride, LimitOverrideError};
 pub use locate::{LocateError, check_volumes};

@@ -85,12 +85,19 @@ impl Identity {
         }
         place.grain_ns = self.grain_ns.unwrap_or(place.grain_ns);
         place.time_range = self.time_range.unwrap_or(place.time_range);
-        place.case = if features.ignores_case { Case::Insensitive } else { Case::Sensitive };
-        place.owners = features.owners;
-        place.xattrs = features.xattrs;
-        place.hard_links = features.hard_links;
-        place.symlinks = features.symlinks;
-        place.exchange = features.exchange;
+        features.mend(place);
+    }
+}
+
+impl Features {
+    /// Replaces what is assumed of a place by what was found out there.
+    pub(super) fn mend(&self, place: &mut Place) {
+        place.case = if self.ignores_case { Case::Insensitive } else { Case::Sensitive };
+        place.owners = self.owners;
+        place.xattrs = self.xattrs;
+        place.hard_links = self.hard_links;
+        place.symlinks = self.symlinks;
+        place.exchange = self.exchange;
     }
 }
 

@@ -22,6 +22,7 @@ mod prune;
 mod recover;
 mod retention;
 mod tree;
+mod trial;
 mod versions;
 
 pub use catalog::{Catalog, Change, Displacement, EntryRow, Next, Record, Source as ViewSource, View};
@@ -33,6 +34,7 @@ pub use probe::{Probe, probe};
 pub use prune::Pruned;
 pub use recover::Recovered;
 pub use retention::{Version, due, oldest};
+pub use trial::{Trial, try_data};
 pub use versions::{Displaced, OriginalDirectory, Versions};
 
 /// The name of Twinlane's folder in a destination's root.

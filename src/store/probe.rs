@@ -18,6 +18,15 @@ pub struct Probe {
     pub features: Features,
 }
 
+impl Probe {
+    /// Replaces what is assumed of a place by what was found out there.
+    pub fn mend(&self, place: &mut Place) {
+        place.grain_ns = self.grain_ns;
+        place.time_range = self.time_range;
+        self.features.mend(place);
+    }
+}
+
 /// Steps in which file systems keep times: ext4, xfs and btrfs 1 ns, NTFS 100 ns, UDF 1 µs, some NFS servers 1 ms, exFAT 10 ms, ext3, HFS+ and
 /// SFTP 1 s, FAT 2 s.
 const GRAINS_NS: [u64; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000];
@@ -42,12 +51,12 @@ const LATER: [i64; 8] = [
 ];
 
 /// Stage names of one probe; numbers from the far end, which no copy reaches.
-struct Names {
-    run: RunId,
+pub(super) struct Names {
+    pub(super) run: RunId,
 }
 
 impl Names {
-    fn name(&self, number: u64) -> Vec<u8> {
+    pub(super) fn name(&self, number: u64) -> Vec<u8> {
         StageName { run: self.run, number: u64::MAX - number }.to_string().into_bytes()
     }
 }
@@ -105,7 +114,7 @@ fn try_out(directory: &Dir, names: &Names, file_system: &str) -> io::Result<Prob
 
 /// What a place that can do something gave; `None` where it says that it cannot. A failure (a bad block, no room, a lost connection) says
 /// nothing about what the place can.
-fn granted<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
+pub(super) fn granted<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
     use io::ErrorKind::{CrossesDevices, InvalidInput, PermissionDenied, TooManyLinks, Unsupported};
     match answer {
         Ok(given) => Ok(Some(given)),

@@ -18,6 +18,7 @@ mod disks;
 mod failures;
 mod guidance;
 mod output;
+mod places;
 mod refusals;
 mod starts;
 mod usage;
