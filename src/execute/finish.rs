@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::plan::{Action, ActionKind, DirectoryId};
 use crate::platform::{Attributes as _, Dir};
+use crate::store::Change;
 use crate::value::{Kind, Meta, RelPath, Stamp, Wish};
 
 use super::commit::Committer;
@@ -55,25 +56,36 @@ pub(super) fn finish<'s>(
         let finished = one(site, path, *due);
         let index = due.made.map(|made| made.index).or(due.mended);
         match (finished, index) {
-            (Ok(device), Some(index)) => {
-                let finished = finished_directory(site, path, index, due.made);
+            (Ok(meta), Some(index)) => {
+                let device = meta.device;
+                let changes = directory_changes(site, path, due.made, meta);
+                let finished = Finished { index, bytes: 0, changes, torn: false };
                 let id = due.id.unwrap_or(site.action(index).directory);
                 committer.named(id, device, finished, &mut |event: Event| ledger.take(event));
             }
             (Ok(_), None) => {}
-            (Err(trouble), Some(index)) => ledger.fail(index, &trouble),
+            (Err(trouble), Some(index)) => {
+                // It is there all the same, and what it displaced is not.
+                if let Ok(meta) = destination(site, path, *due).and_then(|directory| look(&directory)) {
+                    ledger.note(directory_changes(site, path, due.made, meta));
+                }
+                ledger.fail(index, &trouble);
+            }
             (Err(trouble), None) => ledger.fail_beside(path.clone(), &trouble),
         }
     }
 }
 
-fn finished_directory(site: &Site<'_>, path: &RelPath, index: usize, made: Option<Made>) -> Finished {
-    let displaced = made.and_then(|made| made.displaced).map(|meta| crate::store::Change::Displaced {
-        path: path.clone(),
-        meta,
-        kept: site.versions.is_some(),
-    });
-    Finished { index, bytes: 0, changes: displaced.into_iter().collect(), torn: false }
+/// What the catalog is told of a directory that this run made.
+fn directory_changes(site: &Site<'_>, path: &RelPath, made: Option<Made>, meta: Meta) -> Vec<Change> {
+    let Some(made) = made.filter(|_| !path.is_root()) else { return Vec::new() };
+    let kept = site.versions.is_some();
+    let displaced = made.displaced.map(|meta| Change::Displaced { path: path.clone(), meta, kept });
+    displaced.into_iter().chain([Change::Present { path: path.clone(), meta, digest: None }]).collect()
+}
+
+fn look(directory: &Dir) -> Result<Meta, Trouble> {
+    directory.meta().tried("look at the directory")
 }
 
 fn collect(site: &Site<'_>, made: &[Made], mended: impl Iterator<Item = usize>) -> BTreeMap<RelPath, Due> {
@@ -101,10 +113,10 @@ fn collect(site: &Site<'_>, made: &[Made], mended: impl Iterator<Item = usize>) 
     all
 }
 
-/// Finishes one directory; returns its device.
-fn one(site: &Site<'_>, path: &RelPath, due: Due) -> Result<u64, Trouble> {
+/// Finishes one directory; returns what it is now.
+fn one(site: &Site<'_>, path: &RelPath, due: Due) -> Result<Meta, Trouble> {
     let directory = destination(site, path, due)?;
-    let meta = directory.meta().tried("look at the directory")?;
+    let meta = look(&directory)?;
     let action = due.made.map(|made| made.index).or(due.mended).map(|index| site.action(index));
     if let Some(mode) = due.mode {
         directory.set_mode(mode).tried("restore the mode")?;
@@ -118,7 +130,7 @@ fn one(site: &Site<'_>, path: &RelPath, due: Due) -> Result<u64, Trouble> {
     if site.sync_way(meta.device) == SyncWay::Each {
         directory.sync().tried("make the directory durable")?;
     }
-    Ok(meta.device)
+    look(&directory)
 }
 
 /// The time that a directory gets back: where names were made or taken the source's, or where the source has none, or nothing was touched by

@@ -119,6 +119,11 @@ impl<'s, 'f> Ledger<'s, 'f> {
         (self.facts)(Fact::Done { action: index });
     }
 
+    /// Notes what the catalog is to be told, whatever becomes of the action.
+    pub(super) fn note(&mut self, changes: Vec<Change>) {
+        self.changes.extend(changes);
+    }
+
     pub(super) fn fail(&mut self, index: usize, trouble: &Trouble) {
         if matches!(trouble, Trouble::Aborted) {
             return;

@@ -5,7 +5,6 @@ use std::io;
 use crate::plan::Action;
 use crate::platform::{Dir, RenameMode};
 use crate::store::Change;
-use crate::value::Kind;
 
 use super::check::{Closeness, check_destination};
 use super::kind::swap;
@@ -35,13 +34,11 @@ pub(super) fn publish(site: &Site<'_>, ready: Ready<'_>) -> Result<Finished, Tro
         let kept = site.versions.is_some();
         finished.changes.push(Change::Displaced { path: path.clone(), meta: *displaced, kept });
     }
-    if action.entry == Kind::File {
-        // Somebody may have put something else there by now; that is none of the catalog's.
-        if let Ok(Some(meta)) = directory.find(site.plan().name(action))
-            && (meta.device, meta.inode) == inode
-        {
-            finished.changes.push(Change::Present { path, meta, digest });
-        }
+    // Somebody may have put something else there by now; that is none of the catalog's.
+    if let Ok(Some(meta)) = directory.find(site.plan().name(action))
+        && (meta.device, meta.inode) == inode
+    {
+        finished.changes.push(Change::Present { path, meta, digest });
     }
     Ok(finished)
 }

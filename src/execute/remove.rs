@@ -183,8 +183,9 @@ impl Removals<'_, '_, '_> {
         let plan = self.site.plan();
         let mut finished = Finished { index, bytes: 0, changes: Vec::new(), torn: false };
         let observed: Option<&Meta> = plan.destination(action);
-        if let Some(meta) = observed.filter(|meta| meta.kind != Kind::Directory) {
-            let kept = self.site.versions.is_some();
+        if let Some(meta) = observed {
+            // A directory was emptied before: of itself nothing is kept.
+            let kept = self.site.versions.is_some() && meta.kind != Kind::Directory;
             finished.changes.push(Change::Displaced { path: plan.path(action), meta: *meta, kept });
         }
         let device = observed.map_or(0, |meta| meta.device);

@@ -163,7 +163,7 @@ pub struct LimitCheck {
 }
 
 /// All actions of one rule for one run; sealed: it does not depend on the order in which directories were read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// In the order of execution (DESIGN §8): directories down; files copied and replaced; links; symlinks and
     /// specials, made and replaced; metadata of non-directories; removals, children before parents; late replacements; metadata of directories, children

@@ -73,6 +73,24 @@ pub(super) fn check_apart(roots: &Roots) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Refuses a directory that is a destination, or lies in one.
+pub(super) fn check_outside(root: &Root) -> Result<(), Refusal> {
+    let steps = above(root);
+    let own = std::iter::once((root.real.as_path(), &root.directory));
+    let candidates = own.chain(steps.iter().map(|step| (step.path.as_path(), &step.directory)));
+    for (above, directory) in candidates {
+        if let Some((job, rule)) = owner(directory) {
+            return Err(Refusal::InsideDestination {
+                path: root.shown(),
+                above: above.to_path_buf(),
+                job,
+                rule,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// What the march found: one root inside the other.
 pub(super) fn check_nested(roots: &Roots, nested_at: Option<&(Side, RelPath)>) -> Result<(), Refusal> {
     let Some((side, at)) = nested_at else { return Ok(()) };

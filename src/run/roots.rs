@@ -124,6 +124,11 @@ pub(super) fn destination_root(rule: &Rule) -> Result<Root, Refusal> {
     root_at("destination", &path_of("destination", &rule.destination)?)
 }
 
+/// The open root of a rule's source, which is there.
+pub(super) fn source_root(rule: &Rule) -> Result<Root, Refusal> {
+    root_at("source", &path_of("source", &rule.source)?)
+}
+
 /// An open root by its path; `side` is what a refusal calls it.
 pub(super) fn root_at(side: &'static str, path: &Path) -> Result<Root, Refusal> {
     open(path).map_err(|error| refusal(side, error))

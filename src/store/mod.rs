@@ -25,7 +25,9 @@ mod tree;
 mod trial;
 mod versions;
 
-pub use catalog::{Catalog, Change, Displacement, EntryRow, Next, Record, Source as ViewSource, View};
+pub use catalog::{
+    Catalog, Change, Displacement, EntryRow, Loss, Next, Past, Record, Source as ViewSource, Span, View, Whereabouts,
+};
 pub use home::Store;
 pub use identity::{Features, Identity, Known};
 pub use lock::{HeldLock, Holder, Locking};

@@ -14,6 +14,7 @@ mod run_id;
 mod size;
 mod stage;
 mod stamp;
+mod when;
 mod zone;
 
 pub use bandwidth::{Bandwidth, BandwidthWindow};
@@ -27,4 +28,5 @@ pub use run_id::{RunId, RunIdError};
 pub use size::{ByteCount, Percent, SizeError};
 pub use stage::StageName;
 pub use stamp::Stamp;
+pub use when::{When, WhenError};
 pub use zone::Zone;

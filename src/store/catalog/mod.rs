@@ -8,8 +8,10 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, params};
 
+mod past;
 mod view;
 
+pub use past::{Loss, Past, Span, Whereabouts};
 pub use view::{Displacement, EntryRow, Next, Source, View};
 
 use super::{Store, StoreError, failed};
@@ -75,7 +77,7 @@ pub enum Change {
         /// Digest of the bytes that passed through the queues.
         digest: Option<Digest>,
     },
-    /// The entry that was there was displaced into versions.
+    /// The entry that was there is there no longer. A directory that was kept went with all below it; one that was not had been emptied.
     Displaced {
         /// Where.
         path: RelPath,
@@ -83,6 +85,14 @@ pub enum Change {
         meta: Meta,
         /// Whether content was kept as a version.
         kept: bool,
+    },
+    /// What a restore into the source replaced there was kept below the run's versions. The destination never held it, so it is of no
+    /// moment: it came with the run and went with it.
+    Kept {
+        /// Where, below either root.
+        path: RelPath,
+        /// What it was.
+        meta: Meta,
     },
     /// The entry's metadata was mended; its content is what it was.
     Touched {
@@ -352,8 +362,13 @@ fn apply(connection: &mut Connection, run: RunId, changes: &[Change]) -> rusqlit
             }
             Change::Displaced { path, meta, kept } => {
                 displace(&transaction, &run, path, meta, *kept, None)?;
-                forget(&transaction, path)?;
+                let whole = *kept && meta.kind == Kind::Directory;
+                if whole {
+                    displace_below(&transaction, &run, path)?;
+                }
+                forget(&transaction, path, if whole { Extent::Subtree } else { Extent::Entry })?;
             }
+            Change::Kept { path, meta } => keep_beside(&transaction, &run, path, meta)?,
             Change::Touched { path, meta } => touch(&transaction, path, meta)?,
             Change::Moved { from, to, meta } => {
                 displace(&transaction, &run, from, meta, false, Some(to))?;
@@ -364,7 +379,7 @@ fn apply(connection: &mut Connection, run: RunId, changes: &[Change]) -> rusqlit
                     })
                     .optional()?
                     .flatten();
-                forget(&transaction, from)?;
+                forget(&transaction, from, Extent::Entry)?;
                 insert(&transaction, to, meta, digest.map(Digest), &run)?;
             }
         }
@@ -439,17 +454,62 @@ fn displace(
     Ok(())
 }
 
-/// Forgets an entry and, where it was a directory, all below it.
-fn forget(transaction: &Transaction<'_>, path: &RelPath) -> rusqlite::Result<()> {
-    let ended_by = |last: u8| {
+/// What goes with a displaced directory, each entry as one that was kept.
+fn displace_below(transaction: &Transaction<'_>, run: &str, path: &RelPath) -> rusqlite::Result<()> {
+    const STATEMENT: &str = "INSERT OR REPLACE INTO displaced
+        (path, run, kind, size, mtime_s, mtime_ns, kept, moved_to, digest, since)
+        SELECT path, ?1, kind, size, mtime_s, mtime_ns, 1, NULL, digest, since FROM entries
+        WHERE path > ?2 AND path < ?3";
+    let [from, to] = below(path);
+    transaction.prepare_cached(STATEMENT)?.execute(params![run, from, to])?;
+    Ok(())
+}
+
+fn keep_beside(
+    transaction: &Transaction<'_>,
+    run: &str,
+    path: &RelPath,
+    meta: &Meta,
+) -> rusqlite::Result<()> {
+    const STATEMENT: &str = "INSERT OR REPLACE INTO displaced
+        (path, run, kind, size, mtime_s, mtime_ns, kept, moved_to, digest, since)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, NULL, NULL, ?2)";
+    transaction.prepare_cached(STATEMENT)?.execute(params![
+        path.as_bytes(),
+        run,
+        meta.kind.word(),
+        meta.size.cast_signed(),
+        meta.modified.seconds,
+        meta.modified.nanos,
+    ])?;
+    Ok(())
+}
+
+/// How much is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// One entry.
+    Entry,
+    /// All below it too.
+    Subtree,
+}
+
+fn forget(transaction: &Transaction<'_>, path: &RelPath, extent: Extent) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM entries WHERE path = ?1")?.execute(params![path.as_bytes()])?;
+    if extent == Extent::Subtree {
+        let [from, to] = below(path);
+        transaction
+            .prepare_cached("DELETE FROM entries WHERE path > ?1 AND path < ?2")?
+            .execute(params![from, to])?;
+    }
+    Ok(())
+}
+
+/// Between which bytes everything below a path lies: in byte order between `p/` and `p0`.
+fn below(path: &RelPath) -> [Vec<u8>; 2] {
+    [b'/', b'/' + 1].map(|last| {
         let mut bytes = path.as_bytes().to_vec();
         bytes.push(last);
         bytes
-    };
-    transaction.prepare_cached("DELETE FROM entries WHERE path = ?1")?.execute(params![path.as_bytes()])?;
-    // In byte order everything below `p` lies between `p/` and `p0`.
-    transaction
-        .prepare_cached("DELETE FROM entries WHERE path > ?1 AND path < ?2")?
-        .execute(params![ended_by(b'/'), ended_by(b'/' + 1)])?;
-    Ok(())
+    })
 }

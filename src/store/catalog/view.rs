@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row, params};
 
 use super::{CATALOG, COMPANIONS, Catalog, SCHEMA_VERSION, catalog_error};
 use crate::compare::Digests;
@@ -149,7 +149,18 @@ fn immutable(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-const ENTRY: &str = "path, kind, size, mtime_s, mtime_ns, digest, since, ctime_s, ctime_ns, inode, read_back";
+/// The columns that [`read_entry`] reads, of every entry.
+pub(super) fn entry_query() -> String {
+    const ENTRY: &str =
+        "path, kind, size, mtime_s, mtime_ns, digest, since, ctime_s, ctime_ns, inode, read_back";
+    format!("SELECT {ENTRY} FROM entries")
+}
+
+/// The columns that [`read_displacement`] reads, of everything that was displaced.
+pub(super) fn displacement_query(view: &View) -> String {
+    let moved = if view.knows_moves { "moved_to" } else { "NULL" };
+    format!("SELECT path, kind, size, mtime_s, mtime_ns, digest, since, run, kept, {moved} FROM displaced")
+}
 
 impl View {
     /// Hands out every entry in the byte order of paths, until `each` says to stop.
@@ -157,8 +168,8 @@ impl View {
     /// # Errors
     /// See [`StoreError`].
     pub fn entries(&self, each: &mut dyn FnMut(EntryRow) -> Next) -> Result<(), StoreError> {
-        let query = format!("SELECT {ENTRY} FROM entries ORDER BY path");
-        self.rows(&query, &mut |row| Ok(each(entry(row)?)))
+        let query = format!("{} ORDER BY path", entry_query());
+        self.rows(&query, params![], &mut |row| Ok(each(read_entry(row)?)))
     }
 
     /// Hands out everything that was displaced, by path, then by run, until `each` says to stop.
@@ -166,11 +177,8 @@ impl View {
     /// # Errors
     /// See [`StoreError`].
     pub fn displacements(&self, each: &mut dyn FnMut(Displacement) -> Next) -> Result<(), StoreError> {
-        let moved = if self.knows_moves { "moved_to" } else { "NULL" };
-        let query = format!(
-            "SELECT path, kind, size, mtime_s, mtime_ns, digest, since, run, kept, {moved} FROM displaced ORDER BY path, run"
-        );
-        self.rows(&query, &mut |row| Ok(each(displacement(row)?)))
+        let query = format!("{} ORDER BY path, run", displacement_query(self));
+        self.rows(&query, params![], &mut |row| Ok(each(read_displacement(row)?)))
     }
 
     /// One entry.
@@ -180,8 +188,8 @@ impl View {
     pub fn entry(&self, path: &RelPath) -> Result<Option<EntryRow>, StoreError> {
         let connection = locked(&self.connection);
         connection
-            .prepare_cached(&format!("SELECT {ENTRY} FROM entries WHERE path = ?1"))
-            .and_then(|mut query| query.query_row(params![path.as_bytes()], entry).optional())
+            .prepare_cached(&format!("{} WHERE path = ?1", entry_query()))
+            .and_then(|mut query| query.query_row(params![path.as_bytes()], read_entry).optional())
             .map_err(catalog_error)
     }
 
@@ -191,7 +199,7 @@ impl View {
     /// See [`StoreError`].
     pub fn runs(&self) -> Result<Vec<(RunId, bool)>, StoreError> {
         let mut runs = Vec::new();
-        self.rows("SELECT run, complete FROM runs ORDER BY run", &mut |row| {
+        self.rows("SELECT run, complete FROM runs ORDER BY run", params![], &mut |row| {
             let run: String = row.get(0)?;
             if let Ok(run) = run.parse() {
                 runs.push((run, row.get(1)?));
@@ -201,14 +209,15 @@ impl View {
         Ok(runs)
     }
 
-    fn rows(
+    pub(super) fn rows(
         &self,
         query: &str,
+        bound: impl Params,
         each: &mut dyn FnMut(&Row<'_>) -> rusqlite::Result<Next>,
     ) -> Result<(), StoreError> {
         let connection = locked(&self.connection);
         let mut query = connection.prepare(query).map_err(catalog_error)?;
-        let mut rows = query.query([]).map_err(catalog_error)?;
+        let mut rows = query.query(bound).map_err(catalog_error)?;
         while let Some(row) = rows.next().map_err(catalog_error)? {
             if each(row).map_err(catalog_error)? == Next::Stop {
                 break;
@@ -269,7 +278,7 @@ fn digest_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Digest>> {
     Ok(row.get::<_, Option<[u8; 32]>>(column)?.map(Digest))
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+pub(super) fn read_entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     Ok(EntryRow {
         path: path_at(row, 0)?,
         kind: row.get(1)?,
@@ -283,7 +292,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     })
 }
 
-fn displacement(row: &Row<'_>) -> rusqlite::Result<Displacement> {
+pub(super) fn read_displacement(row: &Row<'_>) -> rusqlite::Result<Displacement> {
     let run: String = row.get(7)?;
     let moved_to = row.get::<_, Option<Vec<u8>>>(9)?;
     Ok(Displacement {
