@@ -99,6 +99,8 @@ pub(super) enum Verb {
     Plan(Plan),
     /// Carry jobs out
     Run(Run),
+    /// Write what a destination holds, or held at a time, into a folder or back into the source
+    Restore(super::restore::Restore),
     /// Show past runs
     History(History),
     /// Show what a place is and can do, and what Twinlane does differently for it

@@ -12,6 +12,7 @@ mod load;
 mod manual;
 mod overview;
 mod plan;
+mod restore;
 mod run;
 mod show;
 mod surroundings;
@@ -55,6 +56,7 @@ fn parse_and_run(environment: Environment) -> Exit {
         Some(Verb::Show(verb)) => show::run(&mut terminal, verb),
         Some(Verb::Plan(verb)) => plan::run(&mut terminal, verb),
         Some(Verb::Run(verb)) => run::run(&mut terminal, verb),
+        Some(Verb::Restore(verb)) => restore::run(&mut terminal, verb),
         Some(Verb::History(verb)) => history::run(&mut terminal, verb),
         Some(Verb::Doctor(verb)) => doctor::run(&mut terminal, verb),
         Some(Verb::Completions(verb)) => Ok(completions::run(&mut terminal, verb)),

@@ -115,7 +115,7 @@ fn read<'s>(
 }
 
 /// Moves the bytes the way that suits their number, and waits for them.
-fn move_bytes(engine: &Engine, transfer: Transfer) -> (Transfer, Result<Copied, TransferError>) {
+pub(super) fn move_bytes(engine: &Engine, transfer: Transfer) -> (Transfer, Result<Copied, TransferError>) {
     if transfer.bytes < engine.small_below_bytes() {
         let copied = engine.copy_small(&transfer);
         return (transfer, copied);

@@ -7,6 +7,7 @@
 //! The run thread (`phases`, `crew`) hands actions to workers; a worker makes the new entry under a stage name (`file`, `entries`,
 //! `metadata`); `commit` syncs batches of them and gives them their names; `remove`, `kind` and `finish` run between and after.
 
+mod bring;
 mod check;
 mod clear;
 mod commit;
@@ -32,6 +33,7 @@ mod trouble;
 #[cfg(test)]
 mod tests;
 
+pub use bring::{Bringer, Hitch, Landing, Staged};
 pub use model::{Ended, Fact, Failure, FailureKind, Meters, Outcome, Phase, Terms, Warning};
 
 use crate::job::{Choice, EngineOptions, Method};

@@ -123,7 +123,7 @@ fn forget_room(plan: &mut Value) {
     }
 }
 
-fn put_reason(map: &mut Map<String, Value>, outcome: &RuleOutcome) {
+pub(super) fn put_reason(map: &mut Map<String, Value>, outcome: &RuleOutcome) {
     match outcome {
         RuleOutcome::Refused(refusal) => {
             map.insert("refusal".to_owned(), refusal_json(refusal));

@@ -73,22 +73,14 @@ pub(super) fn check_apart(roots: &Roots) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses a directory that is a destination, or lies in one.
-pub(super) fn check_outside(root: &Root) -> Result<(), Refusal> {
+/// The destination that a directory is, or lies in: where it is, its job and its rule.
+pub(super) fn destination_around(root: &Root) -> Option<(PathBuf, String, String)> {
     let steps = above(root);
     let own = std::iter::once((root.real.as_path(), &root.directory));
-    let candidates = own.chain(steps.iter().map(|step| (step.path.as_path(), &step.directory)));
-    for (above, directory) in candidates {
-        if let Some((job, rule)) = owner(directory) {
-            return Err(Refusal::InsideDestination {
-                path: root.shown(),
-                above: above.to_path_buf(),
-                job,
-                rule,
-            });
-        }
-    }
-    Ok(())
+    own.chain(steps.iter().map(|step| (step.path.as_path(), &step.directory))).find_map(|(path, directory)| {
+        let (job, rule) = owner(directory)?;
+        Some((path.to_path_buf(), job, rule))
+    })
 }
 
 /// What the march found: one root inside the other.

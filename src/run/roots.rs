@@ -134,6 +134,12 @@ pub(super) fn root_at(side: &'static str, path: &Path) -> Result<Root, Refusal> 
     open(path).map_err(|error| refusal(side, error))
 }
 
+/// The open directory above a path.
+pub(super) fn parent_root(side: &'static str, path: &Path) -> Result<Root, Refusal> {
+    let missing = || Refusal::Missing { side, path: path.to_path_buf() };
+    root_at(side, path.parent().ok_or_else(missing)?)
+}
+
 /// The destination that is to be made: only its last component may be absent.
 fn to_make(written: PathBuf, absent: PathBuf) -> Result<Target, Refusal> {
     let missing = || Refusal::Missing { side: "destination", path: absent };

@@ -20,5 +20,6 @@ mod guidance;
 mod output;
 mod places;
 mod refusals;
+mod restoring;
 mod starts;
 mod usage;
