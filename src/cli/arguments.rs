@@ -99,6 +99,10 @@ pub(super) enum Verb {
     Plan(Plan),
     /// Carry jobs out
     Run(Run),
+    /// Show what a destination keeps of the past: of one path each content, of all what it costs
+    Versions(super::versions::Versions),
+    /// Release the versions that a job's rules keep no longer
+    Prune(super::prune::Prune),
     /// Write what a destination holds, or held at a time, into a folder or back into the source
     Restore(super::restore::Restore),
     /// Show past runs

@@ -12,12 +12,14 @@ mod load;
 mod manual;
 mod overview;
 mod plan;
+mod prune;
 mod restore;
 mod run;
 mod show;
 mod surroundings;
 mod terminal;
 mod validate;
+mod versions;
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
@@ -56,6 +58,8 @@ fn parse_and_run(environment: Environment) -> Exit {
         Some(Verb::Show(verb)) => show::run(&mut terminal, verb),
         Some(Verb::Plan(verb)) => plan::run(&mut terminal, verb),
         Some(Verb::Run(verb)) => run::run(&mut terminal, verb),
+        Some(Verb::Versions(verb)) => versions::run(&mut terminal, verb),
+        Some(Verb::Prune(verb)) => prune::run(&mut terminal, verb),
         Some(Verb::Restore(verb)) => restore::run(&mut terminal, verb),
         Some(Verb::History(verb)) => history::run(&mut terminal, verb),
         Some(Verb::Doctor(verb)) => doctor::run(&mut terminal, verb),

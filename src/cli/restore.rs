@@ -8,7 +8,9 @@ use clap::{ArgGroup, Args};
 use crate::job::Rule;
 use crate::platform::{Clock, watch_signals};
 use crate::report::{Call, RestoreView, Verbosity, restore_json, restore_text};
-use crate::run::{Damaged, Event, Exit, Into, Restoration, RestoreOrder, RestoreStop, Session, Sink, check_volumes};
+use crate::run::{
+    Damaged, Event, Exit, Into, Restoration, RestoreOrder, RestoreStop, Session, Sink, check_volumes,
+};
 use crate::value::{Cancel, When, WhenError};
 
 use super::error::CliError;
@@ -54,7 +56,7 @@ What --in-place replaces in the source lies below the destination's .twinlane/ve
 versions JOB PATH` lists it. The next run copies what was restored as any other change.";
 
 /// Passes on what is to be said on the way.
-struct Notes<'a>(&'a mut Terminal);
+pub(super) struct Notes<'a>(pub(super) &'a mut Terminal);
 
 impl Sink for Notes<'_> {
     fn event(&mut self, event: &Event<'_>) {
@@ -119,7 +121,10 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Restore) -> Result<Exit, 
     match prepared.carry_out(&session) {
         Ok(report) => {
             let exit = report.outcome.exit();
-            show(terminal, &RestoreView { job: &job.name, call: &call, report: &report, done: true, order: &order });
+            show(
+                terminal,
+                &RestoreView { job: &job.name, call: &call, report: &report, done: true, order: &order },
+            );
             Ok(exit)
         }
         Err(outcome) => Ok(ended(terminal, &call, job, rule, outcome)),

@@ -81,7 +81,11 @@ fn sentence(view: &RestoreView<'_>) -> String {
         parts.push(format!("{} there already", count(report.unchanged)));
     }
     if !report.replaced.is_empty() {
-        parts.push(format!("{} replaced and kept as versions of run {}", count(report.replaced.len() as u64), report.run));
+        parts.push(format!(
+            "{} replaced and kept as versions of run {}",
+            count(report.replaced.len() as u64),
+            report.run
+        ));
     }
     if let RuleOutcome::Interrupted(_) = report.outcome {
         parts.push("interrupted; what was restored is whole".to_owned());
@@ -122,13 +126,22 @@ fn left_lines(view: &RestoreView<'_>) -> Vec<String> {
     );
     part(
         format!("{} not restored", number(report.failures.len())),
-        report.failures.iter().map(|failure| format!("{}: {}", shown(&failure.path), failure.cause)).collect(),
+        report
+            .failures
+            .iter()
+            .map(|failure| format!("{}: {}", shown(&failure.path), failure.cause))
+            .collect(),
     );
     lines
 }
 
 fn missing_line(missing: &Missing) -> String {
-    format!("{}  {}, {}", shown(&missing.path), ByteCount(missing.size), loss_words(missing.loss, &missing.until.to_string()))
+    format!(
+        "{}  {}, {}",
+        shown(&missing.path),
+        ByteCount(missing.size),
+        loss_words(missing.loss, &missing.until.to_string())
+    )
 }
 
 /// Why something is no more.

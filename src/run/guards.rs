@@ -77,10 +77,12 @@ pub(super) fn check_apart(roots: &Roots) -> Result<(), Refusal> {
 pub(super) fn destination_around(root: &Root) -> Option<(PathBuf, String, String)> {
     let steps = above(root);
     let own = std::iter::once((root.real.as_path(), &root.directory));
-    own.chain(steps.iter().map(|step| (step.path.as_path(), &step.directory))).find_map(|(path, directory)| {
-        let (job, rule) = owner(directory)?;
-        Some((path.to_path_buf(), job, rule))
-    })
+    own.chain(steps.iter().map(|step| (step.path.as_path(), &step.directory))).find_map(
+        |(path, directory)| {
+            let (job, rule) = owner(directory)?;
+            Some((path.to_path_buf(), job, rule))
+        },
+    )
 }
 
 /// What the march found: one root inside the other.

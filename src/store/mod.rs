@@ -26,14 +26,15 @@ mod trial;
 mod versions;
 
 pub use catalog::{
-    Catalog, Change, Displacement, EntryRow, Loss, Next, Past, Record, Source as ViewSource, Span, View, Whereabouts,
+    Catalog, Change, Displacement, EntryRow, Loss, Next, Past, Record, Source as ViewSource, Span, View,
+    Whereabouts,
 };
 pub use home::Store;
 pub use identity::{Features, Identity, Known};
 pub use lock::{HeldLock, Holder, Locking};
 pub use marker::clear_stage;
 pub use probe::{Probe, probe};
-pub use prune::Pruned;
+pub use prune::{Pruned, RunVersions, Weighed};
 pub use recover::Recovered;
 pub use retention::{Version, due, oldest};
 pub use trial::{Trial, try_data};

@@ -1,6 +1,6 @@
 //! Releasing versions: from the tree itself, so that a lost catalog changes nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use super::home::{VERSIONS, locked};
@@ -24,6 +24,32 @@ pub struct Pruned {
     pub distrusted_clock: bool,
     /// Versions that were due and could not be removed, or could not be looked at.
     pub failed: u64,
+}
+
+/// The versions of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunVersions {
+    /// The run that displaced them.
+    pub run: RunId,
+    /// How many there are.
+    pub versions: u64,
+    /// Bytes that would be free without them; an inode that several runs hold counts for the newest.
+    pub bytes: ByteCount,
+    /// How many of them the next pruning releases.
+    pub due: u64,
+}
+
+/// All versions of a destination in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Weighed {
+    /// Oldest first; runs that hold none are left out.
+    pub runs: Vec<RunVersions>,
+    /// Bytes that would be free without the versions that are due.
+    pub due_bytes: ByteCount,
+    /// What is due is kept all the same: the clock is not to be believed.
+    pub distrusted_clock: bool,
+    /// Versions that could not be looked at.
+    pub unreadable: u64,
 }
 
 /// All versions of a destination, and which inode each is a name of.
@@ -139,6 +165,30 @@ impl Store {
         let found = self.find_versions(Some(current))?;
         let chosen = oldest(&found.versions, bytes_needed.0, now);
         self.release(&found, &chosen, now, Some(current))
+    }
+
+    /// What each run's versions hold, and what of them `retention` releases next; without one, nothing is due. Writes nothing.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn weigh_versions(&self, retention: Option<&Retention>, now: Stamp) -> Result<Weighed, StoreError> {
+        let found = self.find_versions(None)?;
+        let chosen = retention.map(|retention| due(&found.versions, retention, now)).unwrap_or_default();
+        let mut runs: BTreeMap<RunId, RunVersions> = BTreeMap::new();
+        for (index, version) in found.versions.iter().enumerate() {
+            let run = version.run;
+            let none = RunVersions { run, versions: 0, bytes: ByteCount(0), due: 0 };
+            let sum = runs.entry(run).or_insert(none);
+            sum.versions += 1;
+            sum.bytes.0 = sum.bytes.0.saturating_add(version.bytes);
+            sum.due += u64::from(chosen.binary_search(&index).is_ok());
+        }
+        Ok(Weighed {
+            runs: runs.into_values().collect(),
+            due_bytes: ByteCount(found.freed(&chosen)),
+            distrusted_clock: !chosen.is_empty() && self.distrusts(now, None)?,
+            unreadable: found.unreadable,
+        })
     }
 
     /// Every version of every run but one, newest run first.

@@ -246,10 +246,28 @@ mod tests {
     #[test]
     fn what_is_no_time_is_refused() {
         for text in [
-            "", "soon", "2026-13-01", "2026-1-4", "25:00", "3x ago", "ago", "d ago", "-3d ago", "18", "tuesday 25:00",
-            "99999999999999999999d ago", "9999999999999999w ago", "2026-11-24 noon noon", "latest 18:00", "täglich",
+            "",
+            "soon",
+            "2026-13-01",
+            "2026-1-4",
+            "25:00",
+            "3x ago",
+            "ago",
+            "d ago",
+            "-3d ago",
+            "18",
+            "tuesday 25:00",
+            "99999999999999999999d ago",
+            "9999999999999999w ago",
+            "2026-11-24 noon noon",
+            "latest 18:00",
+            "täglich",
         ] {
-            assert!(matches!(read(text, NOW), Err(WhenError::Unknown { .. })), "{text:?}: {:?}", read(text, NOW));
+            assert!(
+                matches!(read(text, NOW), Err(WhenError::Unknown { .. })),
+                "{text:?}: {:?}",
+                read(text, NOW)
+            );
         }
         for text in ["2026-11-27", "12:00", "noon", "today 10:16"] {
             assert!(matches!(read(text, NOW), Err(WhenError::Ahead { .. })), "{text}");

@@ -111,7 +111,12 @@ fn history(world: &World, numbers: &mut Numbers, runs: usize) -> Vec<Tree> {
         }
         fs::write(world.source.join("always"), round.to_string()).unwrap();
         let second = START + STEP * i64::try_from(round).unwrap();
-        start_at(world, second, &["run", "j", "--limit", "remove=none", "--limit", "replace=none", "--accept", "destination"]).expect(0);
+        start_at(
+            world,
+            second,
+            &["run", "j", "--limit", "remove=none", "--limit", "replace=none", "--accept", "destination"],
+        )
+        .expect(0);
         held.push(destination_tree(&world.destination));
     }
     held

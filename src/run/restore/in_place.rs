@@ -37,7 +37,8 @@ impl Present {
         if now.kind == Kind::Directory {
             return Err(Hitch {
                 what: FailureKind::Failed,
-                cause: "a directory is there now, and a restore removes nothing; move it away first".to_owned(),
+                cause: "a directory is there now, and a restore removes nothing; move it away first"
+                    .to_owned(),
             });
         }
         let meta = &origin.meta;

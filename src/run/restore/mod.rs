@@ -22,6 +22,7 @@ use super::reach::{Reached, hold, past, reach, share};
 use super::roots::{Root, parent_root, root_at, source_root};
 use super::{RuleOutcome, Session, Sink};
 
+pub(super) use paths::resolve;
 pub use tree::Missing;
 use tree::{Ground, Then, Want};
 
@@ -185,17 +186,18 @@ impl Restoration {
                 None
             }
             ViewSource::Unreadable(reason) => {
-                notes.push(format!(
-                    "the catalog cannot be read ({reason}): when entries came is not known"
-                ));
+                notes.push(format!("the catalog cannot be read ({reason}): when entries came is not known"));
                 None
             }
         };
         let ground = Ground { root: &reached.root.directory, store: &reached.store, view: view.as_ref() };
-        let paths = paths::resolve(&order.paths, &reached.root, rule)?;
+        let paths = resolve(&order.paths, &reached.root, rule)?;
         let then = held(&ground, &paths, order.when).map_err(|error| RestoreStop::stopped(&error))?;
         if then.unreadable_rows > 0 {
-            notes.push(format!("{} rows of the catalog make no sense and were passed over", then.unreadable_rows));
+            notes.push(format!(
+                "{} rows of the catalog make no sense and were passed over",
+                then.unreadable_rows
+            ));
         }
         let report = report_of(job, rule, order, &reached, &target, run, &then, notes);
         Ok(Self {
@@ -336,7 +338,9 @@ fn target(rule: &Rule, into: &Into) -> Result<Target, RestoreStop> {
         .list(|listed| {
             first.get_or_insert_with(|| crate::value::escape(listed.name));
         })
-        .map_err(|error| RestoreStop::usage(format!("cannot list `{}`: {error}", path.display()), "give another folder"))?;
+        .map_err(|error| {
+            RestoreStop::usage(format!("cannot list `{}`: {error}", path.display()), "give another folder")
+        })?;
     match first {
         None => Ok(Target::Empty(root)),
         Some(name) => Err(RestoreStop::usage(

@@ -50,7 +50,10 @@ fn one(path: &Path, root: &Root, rule: &Rule) -> Result<RelPath, RestoreStop> {
         }
     }
     RelPath::parse(&bytes).map_err(|error| {
-        RestoreStop::usage(format!("`{}` cannot be used: {error}", path.display()), "give a path below the root")
+        RestoreStop::usage(
+            format!("`{}` cannot be used: {error}", path.display()),
+            "give a path below the root",
+        )
     })
 }
 
@@ -58,10 +61,16 @@ fn below_either(path: &Path, root: &Root, rule: &Rule) -> Result<PathBuf, Restor
     let source = source_root(rule).ok();
     let (written, real) = source.map(|source| (source.written, source.real)).unzip();
     let bases = [Some(root.written.clone()), Some(root.real.clone()), written, real];
-    bases.iter().flatten().find_map(|base| path.strip_prefix(base).ok()).map(Path::to_path_buf).ok_or_else(|| {
-        RestoreStop::usage(
-            format!("`{}` lies neither in the destination `{}` nor in the source", path.display(), root.shown().display()),
-            "give a path relative to the destination's root",
-        )
-    })
+    bases.iter().flatten().find_map(|base| path.strip_prefix(base).ok()).map(Path::to_path_buf).ok_or_else(
+        || {
+            RestoreStop::usage(
+                format!(
+                    "`{}` lies neither in the destination `{}` nor in the source",
+                    path.display(),
+                    root.shown().display()
+                ),
+                "give a path relative to the destination's root",
+            )
+        },
+    )
 }

@@ -230,7 +230,9 @@ impl Ground<'_> {
         if let Some(span) = past.spans(path).iter().find(held) {
             return self.past_state(path, span);
         }
-        let Some((meta, since)) = live_now.filter(|(_, since)| came(*since)) else { return Ok(State::Absent) };
+        let Some((meta, since)) = live_now.filter(|(_, since)| came(*since)) else {
+            return Ok(State::Absent);
+        };
         let _ = since;
         Ok(State::Held(live(path, meta), expected_live(past, path, &meta)))
     }

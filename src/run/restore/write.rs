@@ -133,14 +133,17 @@ impl Writer<'_, '_> {
         let from = self.holder(origin)?;
         let landing = match &self.keeper {
             None => Landing::New,
-            Some(_) => match Present::look(&to, want.path.name(), &from, origin, want.expected.digest, self.engine)? {
-                Present::Free => Landing::New,
-                Present::Same => {
-                    self.report.unchanged += 1;
-                    return Ok(());
+            Some(_) => {
+                match Present::look(&to, want.path.name(), &from, origin, want.expected.digest, self.engine)?
+                {
+                    Present::Free => Landing::New,
+                    Present::Same => {
+                        self.report.unchanged += 1;
+                        return Ok(());
+                    }
+                    Present::Other => Landing::Over,
                 }
-                Present::Other => Landing::Over,
-            },
+            }
         };
         let Some(staged) = self.staged(want, origin, &from, &to)? else { return Ok(()) };
         self.land(want, staged, &to, landing)

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::params;
 
 use super::below;
-use super::view::{Displacement, EntryRow, Next, View, displacement_query, entry_query, read_displacement, read_entry};
+use super::view::{
+    Displacement, EntryRow, Next, View, displacement_query, entry_query, read_displacement, read_entry,
+};
 use crate::platform::Dir;
 use crate::store::home::{VERSIONS, names};
 use crate::store::versions::version_path;
@@ -103,8 +105,12 @@ impl Past {
     /// # Errors
     /// See [`StoreError`].
     pub fn load(store: &Store, view: Option<&View>, within: &RelPath) -> Result<Self, StoreError> {
-        let mut past =
-            Self { within: within.clone(), lines: BTreeMap::new(), unreadable_rows: 0, unreadable_versions: 0 };
+        let mut past = Self {
+            within: within.clone(),
+            lines: BTreeMap::new(),
+            unreadable_rows: 0,
+            unreadable_versions: 0,
+        };
         let mut whole = BTreeSet::new();
         if let Some(view) = view {
             past.read_rows(view)?;
@@ -251,7 +257,8 @@ impl Past {
                     Ok(None) => return,
                     Err(error) => {
                         // A name above it is no directory in this run's versions, or not there.
-                        self.unreadable_versions += u64::from(error.kind() == std::io::ErrorKind::PermissionDenied);
+                        self.unreadable_versions +=
+                            u64::from(error.kind() == std::io::ErrorKind::PermissionDenied);
                         return;
                     }
                 }
