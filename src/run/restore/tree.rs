@@ -230,10 +230,9 @@ impl Ground<'_> {
         if let Some(span) = past.spans(path).iter().find(held) {
             return self.past_state(path, span);
         }
-        let Some((meta, since)) = live_now.filter(|(_, since)| came(*since)) else {
+        let Some((meta, _)) = live_now.filter(|(_, since)| came(*since)) else {
             return Ok(State::Absent);
         };
-        let _ = since;
         Ok(State::Held(live(path, meta), expected_live(past, path, &meta)))
     }
 
@@ -301,3 +300,6 @@ fn is_own(path: &RelPath) -> bool {
     let top = path.components().next().unwrap_or_default();
     is_reserved_at_root(top) || is_hidden_in_source(above.name(), path.name())
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,17 +6,19 @@
 
 use std::path::PathBuf;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
 
+mod change;
 mod past;
 mod view;
 
+pub use change::Change;
 pub use past::{Loss, Past, Span, Whereabouts};
 pub use view::{Displacement, EntryRow, Next, Source, View};
 
 use super::{Store, StoreError, failed};
 use crate::platform::{Attributes as _, Dir, open_root, path_bytes};
-use crate::value::{Digest, Kind, Meta, RelPath, RunId, Stamp};
+use crate::value::{Digest, Kind, RelPath, RunId, Stamp};
 
 const CATALOG: &[u8] = b"catalog.db";
 /// What SQLite keeps beside a database.
@@ -63,53 +65,6 @@ pub struct Catalog {
     /// None where no catalog can be kept.
     connection: Option<Connection>,
     message: Option<String>,
-}
-
-/// One change to the catalog.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// An entry was brought here by this run, or its content is now this (also a link's).
-    Present {
-        /// Where.
-        path: RelPath,
-        /// The destination's entry as it is now.
-        meta: Meta,
-        /// Digest of the bytes that passed through the queues.
-        digest: Option<Digest>,
-    },
-    /// The entry that was there is there no longer. A directory that was kept went with all below it; one that was not had been emptied.
-    Displaced {
-        /// Where.
-        path: RelPath,
-        /// What it was.
-        meta: Meta,
-        /// Whether content was kept as a version.
-        kept: bool,
-    },
-    /// What a restore into the source replaced there was kept below the run's versions. The destination never held it, so it is of no
-    /// moment: it came with the run and went with it.
-    Kept {
-        /// Where, below either root.
-        path: RelPath,
-        /// What it was.
-        meta: Meta,
-    },
-    /// The entry's metadata was mended; its content is what it was.
-    Touched {
-        /// Where.
-        path: RelPath,
-        /// The destination's entry as it is now.
-        meta: Meta,
-    },
-    /// The entry got another name; its content is what it was.
-    Moved {
-        /// Where it was.
-        from: RelPath,
-        /// Where it is.
-        to: RelPath,
-        /// The destination's entry as it is now.
-        meta: Meta,
-    },
 }
 
 /// What the catalog knows of one entry.
@@ -176,7 +131,7 @@ impl Catalog {
     /// # Errors
     /// See [`StoreError`].
     pub fn apply(&mut self, run: RunId, changes: &[Change]) -> Result<(), StoreError> {
-        self.healing(|connection| apply(connection, run, changes))
+        self.healing(|connection| change::apply(connection, run, changes))
     }
 
     /// Marks the run as complete, and makes the catalog durable.
@@ -350,166 +305,4 @@ fn connect(path: &std::path::Path) -> rusqlite::Result<Result<Connection, String
         other => return Ok(Err(format!("its schema {other} is unknown"))),
     }
     Ok(Ok(connection))
-}
-
-fn apply(connection: &mut Connection, run: RunId, changes: &[Change]) -> rusqlite::Result<()> {
-    let run = run.to_string();
-    let transaction = connection.transaction()?;
-    for change in changes {
-        match change {
-            Change::Present { path, meta, digest } => {
-                insert(&transaction, path, meta, *digest, &run)?;
-            }
-            Change::Displaced { path, meta, kept } => {
-                displace(&transaction, &run, path, meta, *kept, None)?;
-                let whole = *kept && meta.kind == Kind::Directory;
-                if whole {
-                    displace_below(&transaction, &run, path)?;
-                }
-                forget(&transaction, path, if whole { Extent::Subtree } else { Extent::Entry })?;
-            }
-            Change::Kept { path, meta } => keep_beside(&transaction, &run, path, meta)?,
-            Change::Touched { path, meta } => touch(&transaction, path, meta)?,
-            Change::Moved { from, to, meta } => {
-                displace(&transaction, &run, from, meta, false, Some(to))?;
-                let digest = transaction
-                    .prepare_cached("SELECT digest FROM entries WHERE path = ?1 AND size = ?2")?
-                    .query_row(params![from.as_bytes(), meta.size.cast_signed()], |row| {
-                        row.get::<_, Option<[u8; 32]>>(0)
-                    })
-                    .optional()?
-                    .flatten();
-                forget(&transaction, from, Extent::Entry)?;
-                insert(&transaction, to, meta, digest.map(Digest), &run)?;
-            }
-        }
-    }
-    transaction.commit()
-}
-
-fn insert(
-    transaction: &Transaction<'_>,
-    path: &RelPath,
-    meta: &Meta,
-    digest: Option<Digest>,
-    run: &str,
-) -> rusqlite::Result<()> {
-    const STATEMENT: &str = "INSERT OR REPLACE INTO entries
-        (path, kind, size, mtime_s, mtime_ns, ctime_s, ctime_ns, inode, digest, since)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    transaction.prepare_cached(STATEMENT)?.execute(params![
-        path.as_bytes(),
-        meta.kind.word(),
-        meta.size.cast_signed(),
-        meta.modified.seconds,
-        meta.modified.nanos,
-        meta.changed.seconds,
-        meta.changed.nanos,
-        meta.inode.cast_signed(),
-        digest.map(|digest| digest.0),
-        run,
-    ])?;
-    Ok(())
-}
-
-fn touch(transaction: &Transaction<'_>, path: &RelPath, meta: &Meta) -> rusqlite::Result<()> {
-    const STATEMENT: &str =
-        "UPDATE entries SET mtime_s = ?3, mtime_ns = ?4, ctime_s = ?5, ctime_ns = ?6, inode = ?7
-        WHERE path = ?1 AND size = ?2";
-    transaction.prepare_cached(STATEMENT)?.execute(params![
-        path.as_bytes(),
-        meta.size.cast_signed(),
-        meta.modified.seconds,
-        meta.modified.nanos,
-        meta.changed.seconds,
-        meta.changed.nanos,
-        meta.inode.cast_signed(),
-    ])?;
-    Ok(())
-}
-
-fn displace(
-    transaction: &Transaction<'_>,
-    run: &str,
-    path: &RelPath,
-    meta: &Meta,
-    kept: bool,
-    moved_to: Option<&RelPath>,
-) -> rusqlite::Result<()> {
-    const STATEMENT: &str = "INSERT OR REPLACE INTO displaced
-        (path, run, kind, size, mtime_s, mtime_ns, kept, moved_to, digest, since)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
-            (SELECT digest FROM entries WHERE path = ?1 AND size = ?4 AND mtime_s = ?5 AND mtime_ns = ?6),
-            (SELECT since FROM entries WHERE path = ?1))";
-    transaction.prepare_cached(STATEMENT)?.execute(params![
-        path.as_bytes(),
-        run,
-        meta.kind.word(),
-        meta.size.cast_signed(),
-        meta.modified.seconds,
-        meta.modified.nanos,
-        kept,
-        moved_to.map(RelPath::as_bytes),
-    ])?;
-    Ok(())
-}
-
-/// What goes with a displaced directory, each entry as one that was kept.
-fn displace_below(transaction: &Transaction<'_>, run: &str, path: &RelPath) -> rusqlite::Result<()> {
-    const STATEMENT: &str = "INSERT OR REPLACE INTO displaced
-        (path, run, kind, size, mtime_s, mtime_ns, kept, moved_to, digest, since)
-        SELECT path, ?1, kind, size, mtime_s, mtime_ns, 1, NULL, digest, since FROM entries
-        WHERE path > ?2 AND path < ?3";
-    let [from, to] = below(path);
-    transaction.prepare_cached(STATEMENT)?.execute(params![run, from, to])?;
-    Ok(())
-}
-
-fn keep_beside(
-    transaction: &Transaction<'_>,
-    run: &str,
-    path: &RelPath,
-    meta: &Meta,
-) -> rusqlite::Result<()> {
-    const STATEMENT: &str = "INSERT OR REPLACE INTO displaced
-        (path, run, kind, size, mtime_s, mtime_ns, kept, moved_to, digest, since)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, NULL, NULL, ?2)";
-    transaction.prepare_cached(STATEMENT)?.execute(params![
-        path.as_bytes(),
-        run,
-        meta.kind.word(),
-        meta.size.cast_signed(),
-        meta.modified.seconds,
-        meta.modified.nanos,
-    ])?;
-    Ok(())
-}
-
-/// How much is forgotten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
-    /// One entry.
-    Entry,
-    /// All below it too.
-    Subtree,
-}
-
-fn forget(transaction: &Transaction<'_>, path: &RelPath, extent: Extent) -> rusqlite::Result<()> {
-    transaction.prepare_cached("DELETE FROM entries WHERE path = ?1")?.execute(params![path.as_bytes()])?;
-    if extent == Extent::Subtree {
-        let [from, to] = below(path);
-        transaction
-            .prepare_cached("DELETE FROM entries WHERE path > ?1 AND path < ?2")?
-            .execute(params![from, to])?;
-    }
-    Ok(())
-}
-
-/// Between which bytes everything below a path lies: in byte order between `p/` and `p0`.
-fn below(path: &RelPath) -> [Vec<u8>; 2] {
-    [b'/', b'/' + 1].map(|last| {
-        let mut bytes = path.as_bytes().to_vec();
-        bytes.push(last);
-        bytes
-    })
 }

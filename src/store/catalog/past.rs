@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
-use super::below;
+use super::change::below;
 use super::view::{
     Displacement, EntryRow, Next, View, displacement_query, entry_query, read_displacement, read_entry,
 };
@@ -57,6 +57,8 @@ pub struct Span {
     pub digest: Option<Digest>,
     /// Where it is.
     pub whereabouts: Whereabouts,
+    /// Whether the catalog speaks of it.
+    told: bool,
 }
 
 impl Span {
@@ -312,14 +314,22 @@ impl Past {
     /// Puts spans in order, and lets none begin before the one before it has ended.
     fn settle(&mut self) {
         for line in self.lines.values_mut() {
+            if let Some(entry) = &line.entry {
+                // The catalog says that something else was there all the time: somebody put this here.
+                let planted = |span: &Span| {
+                    !span.told
+                        && span.kind != entry.kind
+                        && entry.since.is_some_and(|since| since < span.until)
+                };
+                line.spans.retain(|span| !planted(span));
+            }
             line.spans.sort_by_key(|span| span.until);
             let mut taken: Option<RunId> = None;
             for span in line.spans.iter_mut().filter(|span| !span.is_beside()) {
                 // A row that the killed run had no time to mend speaks of what it took.
                 if let Some(entry) = &line.entry
-                    && span.since.is_none()
+                    && !span.told
                     && entry.since.is_some_and(|since| since < span.until)
-                    && Some(entry.kind.as_str()) == Some(span.kind.as_str())
                 {
                     span.since = entry.since;
                     let same = entry.size == span.size && entry.modified == span.modified;
@@ -349,6 +359,7 @@ fn span_of(row: Displacement) -> Span {
         modified: row.modified,
         digest: row.digest,
         whereabouts,
+        told: true,
     }
 }
 
@@ -362,5 +373,6 @@ fn untold(run: RunId, meta: Meta) -> Span {
         modified: meta.modified,
         digest: None,
         whereabouts: Whereabouts::Version(meta),
+        told: false,
     }
 }

@@ -48,7 +48,11 @@ fn it_tells_what_is_there_since_when_and_what_was_displaced() {
     let second = [displaced(&ground, "d/f"), present(&ground, "d/f", None)];
     catalog.apply(later(1), &second).unwrap();
     assert_eq!(catalog.record(&rel("d/f")).unwrap().unwrap().since, later(1).to_string());
-    // A directory that goes takes what is below it along, and nothing beside it.
+    // A directory that was emptied takes nothing along.
+    let Change::Displaced { path, meta, .. } = displaced(&ground, "d") else { unreachable!() };
+    catalog.apply(later(1), &[Change::Displaced { path, meta, kept: false }]).unwrap();
+    assert!(catalog.record(&rel("d/g")).unwrap().is_some());
+    // One that goes whole takes what is below it along, and nothing beside it.
     catalog.apply(later(1), &[displaced(&ground, "d")]).unwrap();
     assert_eq!(catalog.record(&rel("d/g")).unwrap(), None);
     assert!(catalog.record(&rel("d-")).unwrap().is_some());
@@ -57,6 +61,8 @@ fn it_tells_what_is_there_since_when_and_what_was_displaced() {
     assert_eq!(ask::<i64>(&ground, "SELECT count(*) FROM runs WHERE complete"), 2);
     let query =
         "SELECT since FROM displaced WHERE path = CAST('d/f' AS BLOB) AND kept AND digest IS NOT NULL";
+    assert_eq!(ask::<String>(&ground, query), run().to_string());
+    let query = "SELECT since FROM displaced WHERE path = CAST('d/g' AS BLOB) AND kept AND kind = 'file'";
     assert_eq!(ask::<String>(&ground, query), run().to_string());
     let listing = ground.listing();
     assert_eq!(listing, ["catalog.db"], "nothing of SQLite's stays beside it");
@@ -86,7 +92,7 @@ fn a_newer_one_is_left_for_the_newer_twinlane() {
     drop(store.catalog(run()).unwrap());
     ask::<Option<i64>>(&ground, "SELECT max(complete) FROM runs");
     let connection = rusqlite::Connection::open(ground.home("catalog.db")).unwrap();
-    connection.execute_batch("PRAGMA user_version = 2").unwrap();
+    connection.execute_batch("PRAGMA user_version = 3").unwrap();
     drop(connection);
     let (_, message) = store.catalog(run()).unwrap();
     assert!(message.unwrap().contains("newer Twinlane"));
