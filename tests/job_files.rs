@@ -328,6 +328,33 @@ fn the_remaining_words_reach_the_rule() {
     assert_eq!(never.rules[0].overwrite, job::Overwrite::Never);
 }
 
+/// Rule, list, index and line of each pattern.
+fn places(text: &str) -> Vec<(String, job::PatternList, usize, usize)> {
+    let file = Path::new("/jobs/x.yaml");
+    let loaded = job::load(file, text, &Fake::ordinary()).unwrap();
+    assert!(loaded.patterns.iter().all(|pattern| pattern.file == file));
+    let place = |pattern: job::PatternOrigin| (pattern.rule, pattern.list, pattern.index, pattern.line);
+    loaded.patterns.into_iter().map(place).collect()
+}
+
+#[test]
+fn each_pattern_knows_its_line() {
+    use job::PatternList::{Exclude, Include};
+    let text = "defaults:\n  exclude:\n    - a\n    - b\nrules:\n  x:\n    mode: mirror\n    source: /a\n    destination: /b\n    include: |\n      # not this\n      c\n\n      d\n  y:\n    mode: mirror\n    source: /a\n    destination: /c\n    exclude: [e, f]\n";
+    let place = |rule: &str, list, index, line| (rule.to_owned(), list, index, line);
+    assert_eq!(
+        places(text),
+        [
+            place("x", Exclude, 0, 3),
+            place("x", Exclude, 1, 4),
+            place("x", Include, 0, 12),
+            place("x", Include, 1, 14),
+            place("y", Exclude, 0, 19),
+            place("y", Exclude, 1, 19),
+        ]
+    );
+}
+
 #[test]
 fn a_file_content_is_not_shown() {
     let text = "rules:\n  a: {mode: backup, source: \"${file:place.txt}/x\", destination: /b}\n";

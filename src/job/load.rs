@@ -13,7 +13,7 @@ use super::origins::Lines;
 use super::values::{Fields, Sited, Value};
 use crate::value::Zone;
 
-use super::{Diagnostic, Loaded, Origin, Surroundings, origins, parse, rule};
+use super::{Diagnostic, Loaded, Origin, PatternOrigin, Surroundings, origins, parse, rule};
 
 /// More rules than any job needs; each is compared with each.
 const RULES_MAX: usize = 1000;
@@ -83,6 +83,7 @@ fn whole(
         rules: Vec::with_capacity(entries.len()),
     };
     let mut rows: Vec<Origin> = Vec::new();
+    let mut patterns: Vec<PatternOrigin> = Vec::new();
     let mut earlier: Vec<Seen> = Vec::new();
     for entry in entries {
         let scope = Scope { rule: Some(&entry.key), ..scope };
@@ -92,6 +93,7 @@ fn whole(
             continue;
         };
         rows.extend(origins::rows(&entry.key, &fields, &lines));
+        patterns.extend(origins::patterns(&entry.key, &fields, file, &lines));
         job.rules.push(rule);
     }
     if job.rules.len() < names.len() {
@@ -102,7 +104,7 @@ fn whole(
             "please report this file as a bug",
         );
     }
-    Some(Loaded { job, origins: rows })
+    Some(Loaded { job, origins: rows, patterns })
 }
 
 /// The job's own keys.

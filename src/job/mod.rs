@@ -22,7 +22,7 @@ mod suggest;
 mod syntax;
 mod values;
 
-pub use crate::filter::Select;
+pub use crate::filter::{PatternList, Select};
 pub use model::*;
 pub use suggest::nearest;
 
@@ -72,6 +72,23 @@ pub struct Loaded {
     pub job: Job,
     /// Rows for `show`: a dotted key (`rules.photos.limits.remove`), the value as YAML text, and where it came from.
     pub origins: Vec<Origin>,
+    /// For each pattern of each rule where it is written: by rule, `exclude` before `include`, in the list's order.
+    pub patterns: Vec<PatternOrigin>,
+}
+
+/// Where one pattern of a rule is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternOrigin {
+    /// The rule's name.
+    pub rule: String,
+    /// The list that holds it.
+    pub list: PatternList,
+    /// Its place in that list of the [`Rule`], from 0.
+    pub index: usize,
+    /// The file that it is written in, absolute.
+    pub file: PathBuf,
+    /// Line (1-based) in that file, of the pattern itself in a list or block text of several lines.
+    pub line: usize,
 }
 
 /// One row of `show`.

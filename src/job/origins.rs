@@ -1,8 +1,10 @@
 //! The rows of `show`: each resolved value of a rule as YAML text, with the line that set it.
 
-use super::Origin;
+use std::path::Path;
+
 use super::node::Span;
 use super::values::{Fields, Sited, Value};
+use super::{Origin, PatternList, PatternOrigin};
 
 /// Where the lines of a text begin.
 pub(super) struct Lines(Vec<usize>);
@@ -23,6 +25,22 @@ pub(super) fn rows(rule: &str, fields: &Fields, lines: &Lines) -> Vec<Origin> {
     let mut rows = Vec::new();
     collect(&format!("rules.{rule}"), fields, lines, &mut rows);
     rows
+}
+
+/// Where each pattern of one rule is written.
+pub(super) fn patterns(rule: &str, fields: &Fields, file: &Path, lines: &Lines) -> Vec<PatternOrigin> {
+    let mut patterns = Vec::new();
+    for (list, name) in [(PatternList::Exclude, "exclude"), (PatternList::Include, "include")] {
+        let Some(Value::List(items)) = fields.get(name).map(|sited| &sited.value) else { continue };
+        patterns.extend(items.iter().enumerate().map(|(index, item)| PatternOrigin {
+            rule: rule.to_owned(),
+            list,
+            index,
+            file: file.to_path_buf(),
+            line: lines.of(item.span.start),
+        }));
+    }
+    patterns
 }
 
 fn collect(path: &str, fields: &Fields, lines: &Lines, rows: &mut Vec<Origin>) {
