@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::fold::fold;
 use super::lines::{Decision, Lines, Reach};
+use super::reason::{Cause, Explanation, Predicate};
 use super::select::Bounds;
 use super::spec::{DirectoryFacts, FilterSpec, PatternError, PatternList, Select};
 use crate::value::{Case, Kind, Meta, Stamp};
@@ -56,17 +57,68 @@ pub struct Level {
 struct Ignore {
     lines: Arc<Lines>,
     reach: Reach,
+    /// Components of the path of the directory that holds them.
+    depth: u32,
 }
 
-/// What the nearest matches said of a directory, or of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The nearest matches of a directory, or of an entry: list by list, of itself or of a directory above it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// The job's `exclude` says no.
-    excluded: bool,
-    /// An ignore file says no.
-    ignored: bool,
-    /// The job's `include` says yes.
-    included: bool,
+    /// Of the job's `exclude`.
+    exclude: Option<Match>,
+    /// Of an ignore file; the depth of the directory that holds it comes first.
+    ignore: Option<(u32, Match)>,
+    /// Of the job's `include`.
+    include: Option<Match>,
+}
+
+/// A line that matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Match {
+    decision: Decision,
+    /// Components of the path that it matched.
+    depth: u32,
+}
+
+impl State {
+    fn is_excluded(&self) -> bool {
+        self.exclude.is_some_and(|found| !found.decision.negated)
+    }
+
+    fn is_ignored(&self) -> bool {
+        self.ignore.is_some_and(|(_, found)| !found.decision.negated)
+    }
+
+    /// Whether an `include` that there is chooses it.
+    fn is_included(&self) -> bool {
+        self.include.is_some_and(|found| !found.decision.negated)
+    }
+
+    /// What excludes it, or what speaks for it.
+    fn cause(&self) -> Cause {
+        let line = |list: PatternList, found: Match| Cause::Line {
+            list,
+            index: found.decision.spot.line as usize,
+            depth: found.depth as usize,
+            negated: found.decision.negated,
+        };
+        let ignored = self.ignore.map(|(directory, found)| Cause::IgnoreLine {
+            directory: directory as usize,
+            file: found.decision.spot.text as usize,
+            line: found.decision.spot.line as usize,
+            depth: found.depth as usize,
+            negated: found.decision.negated,
+        });
+        let excluded = self.exclude.map(|found| line(PatternList::Exclude, found));
+        if self.is_excluded() {
+            excluded
+        } else if self.is_ignored() {
+            ignored
+        } else {
+            excluded.or(ignored)
+        }
+        .unwrap_or(Cause::Nothing)
+    }
 }
 
 /// What a directory's own facts leave of what it holds.
@@ -138,8 +190,8 @@ impl Filter {
         Level {
             exclude: self.exclude.start(),
             include: self.include.as_ref().map(Lines::start).unwrap_or_default(),
-            ignores: self.ignores(&[], b"", facts),
-            state: State { excluded: false, ignored: false, included: self.include.is_none() },
+            ignores: self.ignores(&[], b"", facts, 0),
+            state: State::default(),
             depth: 0,
             holds: self.holds(facts),
             filter: Arc::clone(self),
@@ -147,18 +199,25 @@ impl Filter {
     }
 
     /// The ignore files that count inside a directory, given those of the directory above.
-    fn ignores(&self, above: &[Ignore], name: &[u8], facts: &DirectoryFacts) -> Option<Arc<[Ignore]>> {
+    fn ignores(
+        &self,
+        above: &[Ignore],
+        name: &[u8],
+        facts: &DirectoryFacts,
+        depth: u32,
+    ) -> Option<Arc<[Ignore]>> {
         let mut ignores: Vec<Ignore> = above
             .iter()
             .map(|ignore| Ignore {
                 lines: Arc::clone(&ignore.lines),
                 reach: ignore.lines.enter(&ignore.reach, name),
+                depth: ignore.depth,
             })
             .collect();
         if !self.select.ignore_files.is_empty() && !facts.ignore_texts.is_empty() {
             let lines = Lines::of_ignore_texts(&facts.ignore_texts, self.case);
             if !lines.is_empty() {
-                ignores.push(Ignore { reach: lines.start(), lines: Arc::new(lines) });
+                ignores.push(Ignore { reach: lines.start(), lines: Arc::new(lines), depth });
             }
         }
         if ignores.is_empty() { None } else { Some(ignores.into()) }
@@ -186,22 +245,65 @@ impl Level {
     /// Judges one entry of this directory.
     #[must_use]
     pub fn judge(&self, name: &[u8], meta: &Meta) -> Judgement {
-        let is_directory = meta.kind == Kind::Directory;
-        if !self.holds(name, is_directory) || !self.is_within_depth(1) || !self.filter.bounds.admit(meta) {
-            return Judgement::Excluded;
+        self.explain(name, meta).judgement
+    }
+
+    /// Judges one entry of this directory, and says by what.
+    #[must_use]
+    pub fn explain(&self, name: &[u8], meta: &Meta) -> Explanation {
+        match self.excluded_anyway(name, meta.kind).or_else(|| self.filter.bounds.exceeded(meta)) {
+            Some(predicate) => left_out(predicate),
+            None => self.by_patterns(name, meta.kind),
         }
+    }
+
+    /// Judges a name of this directory by all but size and time, for an entry that is not there.
+    #[must_use]
+    pub fn explain_name(&self, name: &[u8], kind: Kind) -> Explanation {
+        match self.excluded_anyway(name, kind) {
+            Some(predicate) => left_out(predicate),
+            None => self.by_patterns(name, kind),
+        }
+    }
+
+    fn by_patterns(&self, name: &[u8], kind: Kind) -> Explanation {
         if !self.has_patterns() {
-            return Judgement::Selected;
+            return Explanation { judgement: Judgement::Selected, cause: Cause::Nothing };
         }
+        let is_directory = kind == Kind::Directory;
         let name = &*self.filter.compared(name);
         let state = self.state_of(name, is_directory);
-        if state.excluded || state.ignored {
+        if state.is_excluded() || state.is_ignored() {
             let is_entered = is_directory
                 && self.is_within_depth(2)
                 && self.filter.exclude.may_negate_below(&self.exclude, name);
-            return if is_entered { Judgement::Through } else { Judgement::Excluded };
+            let judgement = if is_entered { Judgement::Through } else { Judgement::Excluded };
+            return Explanation { judgement, cause: state.cause() };
         }
-        if is_directory || state.included { Judgement::Selected } else { Judgement::Excluded }
+        if is_directory || self.filter.include.is_none() {
+            return Explanation { judgement: Judgement::Selected, cause: state.cause() };
+        }
+        let judgement = if state.is_included() { Judgement::Selected } else { Judgement::Excluded };
+        let cause = state.include.map_or(Cause::NotIncluded, |found| Cause::Line {
+            list: PatternList::Include,
+            index: found.decision.spot.line as usize,
+            depth: found.depth as usize,
+            negated: found.decision.negated,
+        });
+        Explanation { judgement, cause }
+    }
+
+    /// Whether the patterns alone (`exclude`, ignore files, `include`) leave an entry out, whatever `select` says of it.
+    #[must_use]
+    pub fn is_excluded_by_patterns(&self, name: &[u8], kind: Kind) -> bool {
+        if !self.has_patterns() {
+            return false;
+        }
+        let is_directory = kind == Kind::Directory;
+        let state = self.state_of(&self.filter.compared(name), is_directory);
+        state.is_excluded()
+            || state.is_ignored()
+            || !(is_directory || self.filter.include.is_none() || state.is_included())
     }
 
     /// The level of a directory of this one that was judged `Selected` or `Through`, once its facts are known.
@@ -217,7 +319,7 @@ impl Level {
                 .as_ref()
                 .map(|lines| lines.enter(&self.include, name))
                 .unwrap_or_default(),
-            ignores: filter.ignores(self.ignores(), name, facts),
+            ignores: filter.ignores(self.ignores(), name, facts, self.depth.saturating_add(1)),
             state: if self.has_patterns() { self.state_of(name, true) } else { self.state },
             depth: self.depth.saturating_add(1),
             holds: if self.holds == Holds::Nothing { Holds::Nothing } else { filter.holds(facts) },
@@ -238,24 +340,29 @@ impl Level {
     /// - Ignore files only ever exclude more. Among them all is as in git: the nearest file that says anything
     ///   decides, and nothing below an ignored directory is taken back by an ignore file.
     fn state_of(&self, name: &[u8], is_directory: bool) -> State {
+        let depth = self.depth.saturating_add(1);
+        let here = |decision| Match { decision, depth };
         let mut state = self.state;
         match self.filter.exclude.decide(&self.exclude, name, is_directory) {
-            Some(Decision::Matched) => state.excluded = true,
-            Some(Decision::Negated) => {
-                state.excluded = false;
-                state.ignored = false;
+            Some(decision) => {
+                state.exclude = Some(here(decision));
+                if decision.negated {
+                    state.ignore = None;
+                }
             }
-            None if !state.ignored => {
-                let nearest = |ignore: &Ignore| ignore.lines.decide(&ignore.reach, name, is_directory);
-                let decision = self.ignores().iter().rev().find_map(nearest);
-                state.ignored = decision == Some(Decision::Matched);
+            None if !state.is_ignored() => {
+                let nearest = |ignore: &Ignore| {
+                    let decision = ignore.lines.decide(&ignore.reach, name, is_directory)?;
+                    Some((ignore.depth, here(decision)))
+                };
+                state.ignore = self.ignores().iter().rev().find_map(nearest);
             }
             None => {}
         }
         if let Some(include) = &self.filter.include
             && let Some(decision) = include.decide(&self.include, name, is_directory)
         {
-            state.included = decision == Decision::Matched;
+            state.include = Some(here(decision));
         }
         state
     }
@@ -273,15 +380,25 @@ impl Level {
         self.filter.select.max_depth.is_none_or(|most| self.depth.saturating_add(below) <= most)
     }
 
-    fn holds(&self, name: &[u8], is_directory: bool) -> bool {
-        match self.holds {
-            Holds::Everything => true,
-            Holds::Nothing => false,
-            Holds::CacheTag if is_directory => false,
-            Holds::CacheTag => match self.filter.case {
-                Case::Sensitive => name == CACHE_TAG,
-                Case::Insensitive => name.eq_ignore_ascii_case(CACHE_TAG),
-            },
+    /// What leaves out an entry of that name and kind before any pattern is asked: depth, a marker, a cache tag.
+    fn excluded_anyway(&self, name: &[u8], kind: Kind) -> Option<Predicate> {
+        let held = match self.holds {
+            Holds::Everything => None,
+            Holds::Nothing => Some(Predicate::ExcludeIfPresent),
+            Holds::CacheTag if kind != Kind::Directory && self.is_cache_tag(name) => None,
+            Holds::CacheTag => Some(Predicate::ExcludeCaches),
+        };
+        held.or((!self.is_within_depth(1)).then_some(Predicate::MaxDepth))
+    }
+
+    fn is_cache_tag(&self, name: &[u8]) -> bool {
+        match self.filter.case {
+            Case::Sensitive => name == CACHE_TAG,
+            Case::Insensitive => name.eq_ignore_ascii_case(CACHE_TAG),
         }
     }
+}
+
+fn left_out(predicate: Predicate) -> Explanation {
+    Explanation { judgement: Judgement::Excluded, cause: Cause::Select(predicate) }
 }

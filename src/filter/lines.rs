@@ -12,19 +12,30 @@ use super::pattern::{Pattern, PatternFlaw, Positions, Shape};
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     patterns: Vec<Pattern>,
+    /// Where each pattern is written.
+    spots: Vec<Spot>,
     /// Some `!` line speaks of names at any depth.
     negates_names: bool,
     /// There is a `!` line.
     negates: bool,
 }
 
-/// What the deciding line says.
+/// Where a pattern is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    /// A line without `!`.
-    Matched,
-    /// A line with `!`.
-    Negated,
+pub(super) struct Spot {
+    /// Index of the ignore file's text; 0 for a job's list.
+    pub(super) text: u32,
+    /// Index in the job's list, or of the line in the text.
+    pub(super) line: u32,
+}
+
+/// The deciding line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    /// Where it is written.
+    pub(super) spot: Spot,
+    /// Whether it begins with `!`.
+    pub(super) negated: bool,
 }
 
 /// Where a list's path patterns stand inside one directory.
@@ -50,7 +61,7 @@ impl Lines {
         let mut flaws = Vec::new();
         for (index, text) in texts.iter().enumerate() {
             match Pattern::parse(text.as_bytes(), case) {
-                Ok(Some(pattern)) => lines.push(pattern),
+                Ok(Some(pattern)) => lines.push(pattern, 0, index),
                 Ok(None) => {}
                 Err(flaw) => flaws.push((index, flaw)),
             }
@@ -61,19 +72,21 @@ impl Lines {
     /// Compiles ignore files of one directory as one list; lines that could never match are passed over, as in git.
     pub(super) fn of_ignore_texts(texts: &[Vec<u8>], case: Case) -> Self {
         let mut lines = Self::default();
-        for text in texts {
+        for (file, text) in texts.iter().enumerate() {
             let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
-            for line in text.split(|&byte| byte == b'\n') {
+            for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
                 let line = line.strip_suffix(b"\r").unwrap_or(line);
                 if let Ok(Some(pattern)) = Pattern::parse(line, case) {
-                    lines.push(pattern);
+                    lines.push(pattern, file, index);
                 }
             }
         }
         lines
     }
 
-    fn push(&mut self, pattern: Pattern) {
+    fn push(&mut self, pattern: Pattern, text: usize, line: usize) {
+        let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        self.spots.push(Spot { text: index(text), line: index(line) });
         self.negates |= pattern.negated;
         self.negates_names |= pattern.negated && matches!(pattern.shape, Shape::Name(_));
         self.patterns.push(pattern);
@@ -108,7 +121,8 @@ impl Lines {
                     .is_some_and(|live| live.positions.accept(parts, name)),
             };
             if matches && (is_directory || !pattern.directories_only) {
-                return Some(if pattern.negated { Decision::Negated } else { Decision::Matched });
+                let spot = *self.spots.get(line)?;
+                return Some(Decision { spot, negated: pattern.negated });
             }
         }
         None

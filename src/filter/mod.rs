@@ -17,6 +17,7 @@ mod fold;
 mod level;
 mod lines;
 mod pattern;
+mod reason;
 mod segment;
 mod select;
 mod spec;
@@ -24,4 +25,5 @@ mod spec;
 mod tests;
 
 pub use level::{Filter, Judgement, Level};
+pub use reason::{Cause, Explanation, Predicate};
 pub use spec::{Age, DirectoryFacts, FilterSpec, PatternError, PatternList, Select};

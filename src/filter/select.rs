@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::reason::Predicate;
 use super::spec::{Age, Select};
 use crate::value::{Kind, Meta, Stamp};
 
@@ -29,13 +30,22 @@ impl Bounds {
         }
     }
 
-    /// Whether an entry lies within them; directories, symlinks and specials always do.
-    pub(super) fn admit(&self, meta: &Meta) -> bool {
-        meta.kind != Kind::File
-            || self.size_min.is_none_or(|least| meta.size >= least)
-                && self.size_max.is_none_or(|most| meta.size <= most)
-                && self.modified_min.is_none_or(|earliest| meta.modified >= earliest)
-                && self.modified_max.is_none_or(|latest| meta.modified <= latest)
+    /// The first of them that an entry does not lie within; directories, symlinks and specials always do.
+    pub(super) fn exceeded(&self, meta: &Meta) -> Option<Predicate> {
+        if meta.kind != Kind::File {
+            return None;
+        }
+        if self.size_min.is_some_and(|least| meta.size < least) {
+            Some(Predicate::MinSize)
+        } else if self.size_max.is_some_and(|most| meta.size > most) {
+            Some(Predicate::MaxSize)
+        } else if self.modified_min.is_some_and(|earliest| meta.modified < earliest) {
+            Some(Predicate::NewerThan)
+        } else if self.modified_max.is_some_and(|latest| meta.modified > latest) {
+            Some(Predicate::OlderThan)
+        } else {
+            None
+        }
     }
 }
 
