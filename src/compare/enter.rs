@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rayon::Scope;
 
-use crate::platform::Access;
-use crate::scan::{Gate, OWN_FOLDER};
+use crate::platform::{Access, Dir};
+use crate::scan::{Gate, Listing, OWN_FOLDER, Spelling};
 use crate::value::{Kind, Meta, RelPath};
 
 use super::gather::Tally;
@@ -157,7 +157,14 @@ impl<'s> About<'s> {
                 return Way::Failed(failed);
             }
         };
-        if self.is_foreign(step, opened) {
+        let is_below = step.above.is_some();
+        if let Some(destination) = opened.destination.as_ref().filter(|_| is_below)
+            && is_foreign(
+                (&destination.directory, &destination.listing),
+                opened.source.as_ref().map(|source| &*source.directory),
+                self.march.spelling,
+            )
+        {
             self.tally.notice(Notice::ForeignDestination { path: self.path.clone() });
             self.keep(step, Conflict::Foreign);
             return Way::Stay;
@@ -229,26 +236,6 @@ impl<'s> About<'s> {
         })
     }
 
-    /// Whether the destination's directory is the destination of another rule: it holds an id that is not a copy of one that
-    /// the source's directory holds.
-    fn is_foreign(&self, step: &Step<'s>, opened: &Sides<Option<Opened<'s>>>) -> bool {
-        let Some(destination) = opened.destination.as_ref().filter(|_| step.above.is_some()) else {
-            return false;
-        };
-        if !destination.listing.contains(OWN_FOLDER, self.march.spelling) {
-            return false;
-        }
-        match id_of(destination) {
-            Ok(None) => false,
-            Ok(Some(id)) => {
-                let ours = opened.source.as_ref().map(id_of).and_then(Result::ok).flatten();
-                ours != Some(id)
-            }
-            // Twinlane closes its folder to others: one that cannot be read is most likely somebody else's.
-            Err(_) => true,
-        }
-    }
-
     fn verdict(&mut self, step: &Step<'s>, opened: &Sides<Option<Opened<'s>>>) {
         let going = step.above.as_ref().is_some_and(|above| above.going);
         let verdict = match (&opened.source, &opened.destination) {
@@ -303,11 +290,29 @@ fn becomes_another(step: &Step<'_>) -> bool {
     step.metas.source.is_some_and(|source| source.kind != Kind::Directory)
 }
 
+/// Whether a directory of the destination below its root is the destination of another rule: it holds an id that is not a copy of one that
+/// the source's directory holds.
+pub(super) fn is_foreign(
+    (destination, listing): (&Dir, &Listing),
+    source: Option<&Dir>,
+    spelling: Spelling,
+) -> bool {
+    if !listing.contains(OWN_FOLDER, spelling) {
+        return false;
+    }
+    match id_of(destination) {
+        Ok(None) => false,
+        Ok(Some(id)) => source.map(id_of).and_then(Result::ok).flatten() != Some(id),
+        // Twinlane closes its folder to others: one that cannot be read is most likely somebody else's.
+        Err(_) => true,
+    }
+}
+
 /// The bytes of the id in a directory's own folder; `None` where there is none.
-fn id_of(opened: &Opened<'_>) -> io::Result<Option<Vec<u8>>> {
+fn id_of(directory: &Dir) -> io::Result<Option<Vec<u8>>> {
     let is_absent =
         |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    let own = match opened.directory.open_dir(OWN_FOLDER) {
+    let own = match directory.open_dir(OWN_FOLDER) {
         Err(error) if is_absent(&error) => return Ok(None),
         own => own?,
     };

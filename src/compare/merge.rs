@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::io;
 use std::ops::Range;
 
-use crate::job::Symlinks;
 use crate::platform::Dir;
 use crate::scan::{DestinationName, Listing, destination_name, is_hidden_in_source};
 use crate::value::{Kind, Meta, RelPath, StageName};
@@ -244,15 +243,8 @@ impl<'a, 'm> Merge<'a, 'm> {
 
     fn say(&self, name: &[u8], meta: &Meta) -> Say {
         match Say::from(self.part.node.gate.judge(name, meta)) {
-            Say::Selected if !self.preserves(meta.kind) => Say::LeftOut,
+            Say::Selected if !self.march.preserved.keeps(meta.kind) => Say::LeftOut,
             say => say,
-        }
-    }
-
-    fn preserves(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Symlink => self.march.terms.rule.preserve.symlinks == Symlinks::Copy,
-            kind => self.march.preserved.special(kind),
         }
     }
 
@@ -390,6 +382,6 @@ fn is_directory(meta: Meta) -> bool {
 
 /// Whether an entry is the root of a mount, or lies on another file system than the directory that holds it (a btrfs subvolume; a mount before
 /// Linux 5.8, where `statx` does not tell).
-fn is_mount(meta: &Meta, above: Option<&Meta>) -> bool {
+pub(super) fn is_mount(meta: &Meta, above: Option<&Meta>) -> bool {
     meta.mount_root || (is_directory(*meta) && above.is_some_and(|above| above.device != meta.device))
 }

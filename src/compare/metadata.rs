@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::job::Choice;
+use crate::job::{Choice, Symlinks};
 use crate::platform::{Attributes, Dir};
 use crate::value::{Kind, Meta};
 
@@ -21,6 +21,7 @@ pub(super) struct Preserved {
     as_root: bool,
     devices: bool,
     fifos: bool,
+    symlinks: bool,
 }
 
 /// The attributes in which Linux keeps POSIX ACLs (`acl(5)`); no other attribute of `system.` is anybody's to copy.
@@ -44,15 +45,17 @@ impl Preserved {
             devices: matches!(preserve.special, Choice::Set(true))
                 || matches!(preserve.special, Choice::Auto) && terms.as_root,
             fifos: !matches!(preserve.special, Choice::Set(false)),
+            symlinks: preserve.symlinks == Symlinks::Copy,
         }
     }
 
-    /// Whether special files of this kind are kept.
-    pub(super) fn special(self, kind: Kind) -> bool {
+    /// Whether entries of this kind are kept at all.
+    pub(super) fn keeps(self, kind: Kind) -> bool {
         match kind {
+            Kind::Symlink => self.symlinks,
             Kind::Fifo | Kind::Socket => self.fifos,
             Kind::CharDevice | Kind::BlockDevice => self.devices,
-            Kind::File | Kind::Directory | Kind::Symlink => true,
+            Kind::File | Kind::Directory => true,
         }
     }
 

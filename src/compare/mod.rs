@@ -21,9 +21,11 @@ mod spread;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod verdict;
 mod visit;
 
 pub use march::march;
 pub use terms::{Digests, ScanMeter, Terms};
+pub use trace::{Look, Ruling, Trace, Written, trace};
 pub use verdict::*;

@@ -3,9 +3,9 @@
 use std::io;
 
 use super::{Filter, Judgement, Listing, Spelling};
-use crate::filter::{DirectoryFacts, Level};
+use crate::filter::{DirectoryFacts, Explanation, Level};
 use crate::platform::{Access, Dir};
-use crate::value::{Meta, escape};
+use crate::value::{Kind, Meta, escape};
 
 /// A larger ignore file is an error: nobody writes one, and it would be held in memory.
 pub const IGNORE_FILE_BYTES_MAX: usize = 1 << 20;
@@ -84,6 +84,24 @@ impl Gate {
         self.level.judge(name, meta)
     }
 
+    /// The gate of a directory of this one that is not there: nothing in it changes the filter.
+    #[must_use]
+    pub fn enter_absent(&self, name: &[u8]) -> Self {
+        Self { level: self.level.enter(name, &DirectoryFacts::default()), wants_facts: self.wants_facts }
+    }
+
+    /// Judges one entry of this directory, and says by what.
+    #[must_use]
+    pub fn explain(&self, name: &[u8], meta: &Meta) -> Explanation {
+        self.level.explain(name, meta)
+    }
+
+    /// Judges a name by all but size and time, for an entry that is not there.
+    #[must_use]
+    pub fn explain_name(&self, name: &[u8], kind: Kind) -> Explanation {
+        self.level.explain_name(name, kind)
+    }
+
     /// Whether the directory itself and all below it is left out by what it holds (a marker of `exclude_if_present`).
     #[must_use]
     pub fn excludes_all(&self) -> bool {
@@ -100,17 +118,13 @@ fn read(
     let select = filter.select();
     let holds = |name: &[u8]| listing.contains(name, spelling);
     let mut facts = DirectoryFacts {
-        has_marker: select.exclude_if_present.iter().any(|name| holds(name.as_bytes())),
+        ignore_texts: ignore_files(filter, directory, listing, spelling)?
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect(),
+        has_marker: marker(filter, listing, spelling).is_some(),
         ..DirectoryFacts::default()
     };
-    for name in select.ignore_files.iter().map(String::as_bytes).filter(|name| holds(name)) {
-        // One byte more than allowed tells a file that is too large from one that just fits.
-        let Some(text) = read_start(directory, name, IGNORE_FILE_BYTES_MAX + 1)? else { continue };
-        if text.len() > IGNORE_FILE_BYTES_MAX {
-            return Err(GateError::TooLarge { name: name.into() });
-        }
-        facts.ignore_texts.push(text);
-    }
     if select.exclude_caches && holds(CACHE_TAG) {
         let start = read_start(directory, CACHE_TAG, CACHE_SIGNATURE.len())?;
         facts.is_cache = start.is_some_and(|start| start == CACHE_SIGNATURE);
@@ -118,10 +132,40 @@ fn read(
     Ok(facts)
 }
 
+/// The name for which `exclude_if_present` leaves a directory out, `None` where it holds none.
+#[must_use]
+pub fn marker<'f>(filter: &'f Filter, listing: &Listing, spelling: Spelling) -> Option<&'f str> {
+    let mut names = filter.select().exclude_if_present.iter().map(String::as_str);
+    names.find(|name| listing.contains(name.as_bytes(), spelling))
+}
+
+/// The ignore files that a directory holds, names with texts, in the order in which a filter counts them.
+///
+/// # Errors
+/// See [`GateError`].
+pub fn ignore_files<'f>(
+    filter: &'f Filter,
+    directory: &Dir,
+    listing: &Listing,
+    spelling: Spelling,
+) -> Result<Vec<(&'f str, Vec<u8>)>, GateError> {
+    let mut files = Vec::new();
+    let names = filter.select().ignore_files.iter();
+    for name in names.filter(|name| listing.contains(name.as_bytes(), spelling)) {
+        // One byte more than allowed tells a file that is too large from one that just fits.
+        let bytes = name.as_bytes();
+        let Some(text) = read_start(directory, bytes, IGNORE_FILE_BYTES_MAX + 1)? else { continue };
+        if text.len() > IGNORE_FILE_BYTES_MAX {
+            return Err(GateError::TooLarge { name: bytes.into() });
+        }
+        files.push((name.as_str(), text));
+    }
+    Ok(files)
+}
+
 /// The first bytes of a regular file; `None` for an entry of another kind (a symlink is not followed), or one that has gone.
 fn read_start(directory: &Dir, name: &[u8], bytes_max: usize) -> Result<Option<Vec<u8>>, GateError> {
     use crate::platform::Attributes as _;
-    use crate::value::Kind;
     let read = || -> io::Result<Option<Vec<u8>>> {
         let Some(Kind::File) = directory.find(name)?.map(|meta| meta.kind) else { return Ok(None) };
         let file = match directory.open_file(name, Access::Buffered) {

@@ -10,8 +10,8 @@ mod listing;
 mod names;
 
 /// The filter as a walker uses it: whoever compares names this room only.
-pub use crate::filter::{Filter, Judgement};
-pub use gate::{Gate, GateError, IGNORE_FILE_BYTES_MAX};
+pub use crate::filter::{Cause, Explanation, Filter, Judgement, Predicate};
+pub use gate::{Gate, GateError, IGNORE_FILE_BYTES_MAX, ignore_files, marker};
 pub use handles::{Handles, Held};
 pub use listing::{Listing, ListingError, Spelling};
 pub use names::{DestinationName, OWN_FOLDER, destination_name, is_hidden_in_source, is_reserved_at_root};
