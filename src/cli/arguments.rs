@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::explain::Explain;
 use crate::report::Call;
 use crate::run::{Accept, LimitOverride, LimitOverrideError};
 
@@ -105,6 +106,8 @@ pub(super) enum Verb {
     Prune(super::prune::Prune),
     /// Write what a destination holds, or held at a time, into a folder or back into the source
     Restore(super::restore::Restore),
+    /// Show why a path is copied, removed or left alone; writes nothing
+    Explain(Explain),
     /// Show past runs
     History(History),
     /// Show what a place is and can do, and what Twinlane does differently for it

@@ -4,6 +4,7 @@ mod arguments;
 mod completions;
 mod doctor;
 mod error;
+mod explain;
 mod find;
 mod history;
 mod init;
@@ -61,6 +62,7 @@ fn parse_and_run(environment: Environment) -> Exit {
         Some(Verb::Versions(verb)) => versions::run(&mut terminal, verb),
         Some(Verb::Prune(verb)) => prune::run(&mut terminal, verb),
         Some(Verb::Restore(verb)) => restore::run(&mut terminal, verb),
+        Some(Verb::Explain(verb)) => explain::run(&mut terminal, verb),
         Some(Verb::History(verb)) => history::run(&mut terminal, verb),
         Some(Verb::Doctor(verb)) => doctor::run(&mut terminal, verb),
         Some(Verb::Completions(verb)) => Ok(completions::run(&mut terminal, verb)),

@@ -104,11 +104,18 @@ pub fn plan_json(job: &str, report: &PlanReport) -> Value {
         }),
     };
     forget_room(&mut object);
-    if let (Some(outcome), Value::Object(map)) = (&report.objection, &mut object) {
+    if let Value::Object(map) = &mut object {
+        put_objection(map, report.objection.as_ref());
+    }
+    object
+}
+
+/// Puts what speaks against a run: the outcome's word, and its reason.
+pub(super) fn put_objection(map: &mut Map<String, Value>, objection: Option<&RuleOutcome>) {
+    if let Some(outcome) = objection {
         map.insert("outcome".to_owned(), outcome.word().into());
         put_reason(map, outcome);
     }
-    object
 }
 
 /// The room that is free now changes from moment to moment; two plans of one tree are the same, byte for byte.

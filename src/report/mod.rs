@@ -6,6 +6,7 @@
 mod call;
 mod doctor;
 mod exit;
+mod explain;
 mod history;
 mod json;
 mod next;
@@ -23,6 +24,7 @@ mod words;
 pub use call::Call;
 pub use doctor::{after_doctor, doctor_json, doctor_text};
 pub use exit::{EXIT_CODES, exit_table};
+pub use explain::{Telling, explain_json, explain_text};
 pub use history::{history_json, history_table};
 pub use json::{JsonSink, plan_json};
 pub use next::{Planned, after_plan};

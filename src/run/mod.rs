@@ -11,6 +11,7 @@
 mod approach;
 mod doctor;
 mod events;
+mod explain;
 mod guards;
 mod history;
 mod identity;
@@ -33,6 +34,7 @@ mod work;
 
 pub use doctor::{Diagnosis, DoctorError, Knowledge, Trying, diagnose};
 pub use events::{Event, Gauge, Reading, Sink};
+pub use explain::{ExplainError, Explained, Story, Taken, explain_job};
 pub use limits::{LimitOverride, LimitOverrideError};
 pub use locate::{LocateError, check_volumes};
 pub use outcome::{Exit, RuleOutcome, RuleReport, Skip, causes, process_exit};

@@ -18,6 +18,16 @@ use super::{LimitOverride, Refusal, RuleOutcome, Session};
 
 /// Compares both trees and seals the plan.
 pub(super) fn survey(session: &Session<'_>, rule: &Rule, approach: &Approach) -> Result<Plan, RuleOutcome> {
+    survey_seen(session, rule, approach, &mut |_| {})
+}
+
+/// As [`survey`]; `look` sees what comparing gave, before the plan is sealed.
+pub(super) fn survey_seen(
+    session: &Session<'_>,
+    rule: &Rule,
+    approach: &Approach,
+    look: &mut dyn FnMut(&Draft),
+) -> Result<Plan, RuleOutcome> {
     let store = approach.store.as_ref();
     let unfinished = match store {
         Some(store) => store.unfinished_runs().map_err(|error| RuleOutcome::stopped(&error))?,
@@ -30,6 +40,7 @@ pub(super) fn survey(session: &Session<'_>, rule: &Rule, approach: &Approach) ->
     check_nested(&approach.roots, draft.nested.as_ref()).map_err(RuleOutcome::refused)?;
     check_read(&draft).map_err(RuleOutcome::refused)?;
     draft.problems.extend(approach.lost.iter().cloned());
+    look(&draft);
     let place = match store {
         Some(store) => {
             roomy(session, rule, store, &approach.place).map_err(|error| RuleOutcome::stopped(&error))?

@@ -1,0 +1,206 @@
+//! What comparing gave for a path, what a run would do with it, and with what lies below it, in words.
+
+use crate::compare::{Age, Conflict, Extent, Look, Notice, Problem, Ruling, Verdict};
+use crate::filter::{Cause, Judgement};
+use crate::job::{Mode, Overwrite, Versions};
+use crate::plan::{Action, ActionKind, Plan, Totals};
+use crate::run::{Explained, Story};
+use crate::value::{ByteCount, Kind, RelPath};
+
+use super::super::summary::{conflict_words, notice_words};
+use super::super::words::{Tense, actions, counted, shown};
+
+/// What comparing gave; `None` where nothing was compared.
+pub(super) fn verdict_words(explained: &Explained<'_>, story: &Story) -> Option<String> {
+    let trace = &story.trace;
+    let neither = trace.source == Look::Absent && trace.destination == Look::Absent;
+    if neither {
+        return Some("none: neither side has it".to_owned());
+    }
+    if let Some(verdict) = story.verdict {
+        return Some(told(verdict));
+    }
+    match &trace.ruling {
+        Ruling::Judged { judgement: Judgement::Selected, .. } => {}
+        Ruling::Judged { judgement: Judgement::Through, .. } => {
+            return Some("none: the directory itself is left alone".to_owned());
+        }
+        Ruling::Unread(..) => return None,
+        _ => return Some("none: the rule does not speak of it".to_owned()),
+    }
+    explained.plan.plan.as_ref()?;
+    Some(match (&trace.source, &trace.destination) {
+        (Look::There(_), Look::There(_)) => "same on both sides".to_owned(),
+        (Look::Absent, Look::There(_)) => told(Verdict::Extra),
+        (Look::There(_), Look::Absent) => told(Verdict::New),
+        _ => return None,
+    })
+}
+
+fn told(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::New => "new: only in the source".to_owned(),
+        Verdict::Same => "same on both sides".to_owned(),
+        Verdict::Changed(difference, age) => {
+            let age = match age {
+                Age::Newer => "the source is newer, ",
+                Age::Older => "the source is older, ",
+                Age::Equal => "",
+            };
+            format!("changed: {age}{}", difference.words())
+        }
+        Verdict::Metadata(difference) => {
+            format!("metadata: {}", crate::plan::Reason::Metadata(difference).words())
+        }
+        Verdict::Kind => "kind: each side has another kind of entry".to_owned(),
+        Verdict::Extra => "extra: only in the destination".to_owned(),
+        Verdict::Vanished => "vanished: it went away while it was looked at".to_owned(),
+        Verdict::Conflict(conflict) => format!("conflict: {}", conflict_words(conflict)),
+    }
+}
+
+/// What a run would do with the path itself, and why.
+pub(super) fn action_words(explained: &Explained<'_>, story: &Story, plan: &Plan) -> String {
+    let path = explained.path;
+    if let Some(action) = action_at(plan, path) {
+        return done_to(explained, plan, action);
+    }
+    if let Some((above, action)) = displacing(plan, path) {
+        let word = done_word(action.kind);
+        return format!("goes with `{}`, which {word}", shown(&above));
+    }
+    if let Some(conflict) = conflict_at(plan, path) {
+        return format!("nothing: it {}", conflict_words(conflict));
+    }
+    if let Some(problem) = problem_over(plan, path) {
+        return format!("nothing: `{}`: {}", shown(&problem.path), problem.message);
+    }
+    undone(explained, story)
+}
+
+/// The action of exactly this path.
+pub(super) fn action_at<'p>(plan: &'p Plan, path: &RelPath) -> Option<&'p Action> {
+    plan.actions.iter().find(|action| plan.path(action) == *path)
+}
+
+/// The action that takes a directory above the path whole.
+fn displacing<'p>(plan: &'p Plan, path: &RelPath) -> Option<(RelPath, &'p Action)> {
+    let takes_whole = |action: &&Action| {
+        action.kind == ActionKind::Replace
+            && plan.destination(action).is_some_and(|meta| meta.kind == Kind::Directory)
+    };
+    plan.actions.iter().filter(takes_whole).find_map(|action| {
+        let above = plan.path(action);
+        path.is_within(&above).then_some((above, action))
+    })
+}
+
+/// The conflict of exactly this path.
+pub(super) fn conflict_at(plan: &Plan, path: &RelPath) -> Option<Conflict> {
+    plan.conflicts.iter().find(|conflict| conflict.path == *path).map(|conflict| conflict.conflict)
+}
+
+/// What could not be read at a path, or with a directory above it.
+fn problem_over<'p>(plan: &'p Plan, path: &RelPath) -> Option<&'p Problem> {
+    plan.problems.iter().find(|problem| match problem.extent {
+        Extent::Entry => problem.path == *path,
+        Extent::Subtree => path.is_within(&problem.path),
+    })
+}
+
+fn done_word(kind: ActionKind) -> &'static str {
+    match kind {
+        ActionKind::Mkdir | ActionKind::Symlink | ActionKind::Special => "will be made",
+        ActionKind::Copy => "will be copied",
+        ActionKind::Replace => "will be replaced",
+        ActionKind::Link => "will be made a hard link",
+        ActionKind::Metadata => "gets its metadata mended",
+        ActionKind::Remove => "will be removed",
+    }
+}
+
+fn done_to(explained: &Explained<'_>, plan: &Plan, action: &Action) -> String {
+    let mut text = format!("{}: it {}", action.kind.word(), done_word(action.kind));
+    if let Some(link) = plan.link(action) {
+        text = match action.kind {
+            ActionKind::Link => format!("{text} to `{}`", shown(link)),
+            _ => format!("{text} by a hard link to `{}`", shown(link)),
+        };
+    } else if let (ActionKind::Copy | ActionKind::Replace, Kind::File, Some(source)) =
+        (action.kind, action.entry, plan.source(action))
+    {
+        text = format!("{text}, {}", ByteCount(source.size));
+    }
+    let displaces = matches!(action.kind, ActionKind::Replace | ActionKind::Remove)
+        && plan.destination(action).is_some_and(|meta| meta.kind != Kind::Directory);
+    let kept = match explained.rule.versions {
+        Versions::Keep(_) if displaces => "; the old one is kept as a version",
+        Versions::None if displaces => "; the old one is gone for good (`versions: none`)",
+        _ => "",
+    };
+    format!("{text} ({}){kept}", plan.reason_words(action))
+}
+
+/// Why nothing is done.
+fn undone(explained: &Explained<'_>, story: &Story) -> String {
+    const NOTHING: &str = "nothing will be done";
+    let trace = &story.trace;
+    let is_kept = trace.destination.meta().is_some();
+    let is_there = trace.source.meta().is_some();
+    let rule = explained.rule;
+    match (&trace.ruling, story.verdict) {
+        (Ruling::Judged { judgement: Judgement::Excluded, .. }, None) if !is_kept => NOTHING.to_owned(),
+        (Ruling::Judged { judgement: Judgement::Excluded, cause, .. }, None) => {
+            let by_pattern = !matches!(cause, Cause::Select(_));
+            let clears = rule.mode == Mode::Mirror && by_pattern;
+            let way = if clears { " (`--remove-excluded` would remove it)" } else { "" };
+            format!("nothing: the destination keeps it{way}")
+        }
+        (_, Some(Verdict::Changed(..) | Verdict::Kind)) if rule.overwrite != Overwrite::Changed => {
+            let word = if rule.overwrite == Overwrite::Never { "never" } else { "newer" };
+            format!("nothing: `overwrite: {word}` keeps what is there")
+        }
+        (_, Some(Verdict::New)) => "nothing: the destination cannot hold such an entry".to_owned(),
+        (_, Some(Verdict::Vanished)) => "nothing: the next run looks again".to_owned(),
+        (Ruling::Judged { judgement: Judgement::Selected, .. }, verdict) if is_kept && !is_there => {
+            match (rule.mode, verdict) {
+                (Mode::Backup, _) => "nothing: a backup keeps what only the destination has".to_owned(),
+                (Mode::Mirror, _) => "nothing: it holds entries that stay".to_owned(),
+            }
+        }
+        _ => NOTHING.to_owned(),
+    }
+}
+
+/// Sums over what lies below a path; `None` where nothing is done there.
+pub(super) fn below(plan: &Plan, path: &RelPath) -> (Totals, u64) {
+    let is_below = |other: &RelPath| other.is_within(path) && other != path;
+    let mut totals = Totals::default();
+    for action in plan.actions.iter().filter(|action| is_below(&plan.path(action))) {
+        totals.count(action.kind);
+    }
+    let conflicts = plan.conflicts.iter().filter(|conflict| is_below(&conflict.path)).count();
+    (totals, conflicts as u64)
+}
+
+/// Sums over what lies below a path, in words; `None` where nothing is done there.
+pub(super) fn below_words(plan: &Plan, path: &RelPath) -> Option<String> {
+    let (totals, conflicts) = below(plan, path);
+    let mut parts = Vec::new();
+    if totals.actions > 0 {
+        parts.push(actions(&totals, Tense::Future));
+    }
+    if conflicts > 0 {
+        parts.push(counted(conflicts, "conflict", "conflicts"));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What is to be said of exactly this path besides.
+pub(super) fn notes(plan: &Plan, path: &RelPath) -> Vec<String> {
+    let speaks_of_it = |notice: &&Notice| match notice {
+        Notice::MountPoint { path: other, .. } | Notice::ForeignDestination { path: other } => other == path,
+        _ => false,
+    };
+    plan.notices.iter().filter(speaks_of_it).map(notice_words).collect()
+}
