@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::error::CliError;
 use super::explain::Explain;
+use crate::job::{Mode, Rule};
 use crate::report::Call;
 use crate::run::{Accept, LimitOverride, LimitOverrideError};
 
@@ -195,6 +197,9 @@ pub(super) struct Allowed {
     /// Take the destination (unknown or not empty) or the source (another disk) as it is
     #[arg(long, value_enum, value_name = "destination|source", hide_possible_values = true)]
     pub(super) accept: Vec<AcceptChoice>,
+    /// Mirrors: remove from the destination what the patterns exclude, this time only
+    #[arg(long)]
+    pub(super) remove_excluded: bool,
 }
 
 impl Allowed {
@@ -209,7 +214,17 @@ impl Allowed {
             AcceptChoice::Destination => Accept::Destination,
             AcceptChoice::Source => Accept::Source,
         };
-        self.accept.iter().map(accept).collect()
+        let removal = self.remove_excluded.then_some(Accept::RemovalOfExcluded);
+        self.accept.iter().map(accept).chain(removal).collect()
+    }
+
+    /// Refuses what fits none of the rules.
+    pub(super) fn check<'a>(&self, mut rules: impl Iterator<Item = &'a Rule>) -> Result<(), CliError> {
+        if !self.remove_excluded || rules.any(|rule| rule.mode == Mode::Mirror) {
+            return Ok(());
+        }
+        Err(CliError::usage("`--remove-excluded` is for mirrors, and there is none among these rules")
+            .help("what other modes keep in the destination is never removed by a run"))
     }
 
     /// These flags, as they can be typed again.
@@ -219,7 +234,8 @@ impl Allowed {
             AcceptChoice::Destination => "--accept destination".to_owned(),
             AcceptChoice::Source => "--accept source".to_owned(),
         });
-        limits.chain(accepted).collect()
+        let removal = self.remove_excluded.then(|| "--remove-excluded".to_owned());
+        limits.chain(accepted).chain(removal).collect()
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Explain) -> Result<Exit, 
     let chosen = choose_one(terminal, &arguments.job, Purpose::Act)?;
     check_volumes(chosen_rules(&chosen))
         .map_err(|error| CliError::usage(error.to_string()).help("name the one that is meant by its UUID"))?;
+    arguments.allowed.check(chosen_rules(&chosen))?;
     let cancel = Cancel::new();
     let (accepted, limits) = (arguments.allowed.accepted(), arguments.allowed.limits());
     let state = state_of(terminal)?;

@@ -15,6 +15,7 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Plan) -> Result<Exit, Cli
     let jobs = choose(terminal, &arguments.jobs, Purpose::Act)?;
     check_volumes(jobs.iter().flat_map(chosen_rules))
         .map_err(|error| CliError::usage(error.to_string()).help("name the one that is meant by its UUID"))?;
+    arguments.allowed.check(jobs.iter().flat_map(chosen_rules))?;
     let cancel = Cancel::new();
     let (accepted, limits) = (arguments.allowed.accepted(), arguments.allowed.limits());
     let state = state_of(terminal)?;

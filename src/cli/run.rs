@@ -17,6 +17,7 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Run) -> Result<Exit, CliE
     let jobs = choose(terminal, &arguments.jobs, Purpose::Act)?;
     check_volumes(jobs.iter().flat_map(chosen_rules))
         .map_err(|error| CliError::usage(error.to_string()).help("name the one that is meant by its UUID"))?;
+    arguments.allowed.check(jobs.iter().flat_map(chosen_rules))?;
     let cancel = Cancel::new();
     let signals = watch_signals(cancel.clone())
         .map_err(|error| CliError::stopped("cannot listen for signals").because(&error))?;

@@ -13,7 +13,7 @@ use super::{Conflict, Difference, Side, Verdict};
 impl<'a> Merge<'a, '_> {
     /// A selected name that is no directory.
     pub(super) fn entry(&mut self, pair: Pair<'a>) {
-        let Some((_, destination)) = pair.destination else {
+        let Some((name, destination)) = pair.destination else {
             self.count(&pair);
             return self.verdict(&pair, Verdict::New);
         };
@@ -23,7 +23,8 @@ impl<'a> Merge<'a, '_> {
             }
             self.count(&pair);
             if self.march.tells_extras(self.part.node.going) {
-                self.verdict(&pair, Verdict::Extra);
+                let is_cleared = self.is_cleared(name, destination.kind);
+                self.verdict(&pair, if is_cleared { Verdict::Excluded } else { Verdict::Extra });
             }
             return;
         };

@@ -169,7 +169,7 @@ impl<'s> About<'s> {
             self.keep(step, Conflict::Foreign);
             return Way::Stay;
         }
-        if gate.excludes_all() && step.above.is_some() {
+        if gate.excludes_all() && step.above.is_some() && !self.is_cleared(step) {
             if becomes_another(step) {
                 self.keep(step, Conflict::KeptBelow);
             } else {
@@ -181,6 +181,16 @@ impl<'s> About<'s> {
         self.count(step);
         self.verdict(step, opened);
         Way::Enter(gate)
+    }
+
+    /// Whether the destination's directory is to go because the patterns leave it out.
+    fn is_cleared(&self, step: &Step<'_>) -> bool {
+        step.metas.source.is_none()
+            && self.march.clears_excluded()
+            && step
+                .above
+                .as_ref()
+                .is_some_and(|above| above.gate.is_excluded_by_patterns(&step.name, Kind::Directory))
     }
 
     /// The destination's directory stays; where the source has something else for the name, that cannot be done.
@@ -243,7 +253,8 @@ impl<'s> About<'s> {
             (Some(_), None) if step.metas.destination.is_none() => Some(Verdict::New),
             _ if step.through => None,
             (None, Some(_)) if step.metas.source.is_none() => {
-                self.march.tells_extras(going).then_some(Verdict::Extra)
+                let extra = if self.is_cleared(step) { Verdict::Excluded } else { Verdict::Extra };
+                self.march.tells_extras(going).then_some(extra)
             }
             _ => Some(Verdict::Kind),
         };

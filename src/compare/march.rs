@@ -12,7 +12,7 @@ use super::gather::{Gathering, Tally};
 use super::metadata::Preserved;
 use super::sides::Sides;
 use super::visit::{Step, visit};
-use super::{DirectoryDraft, Draft, Extent, Side, Terms};
+use super::{DirectoryDraft, Draft, ExcludedThere, Extent, Side, Terms};
 
 /// What the work items of one march share.
 pub(super) struct March<'m> {
@@ -146,6 +146,11 @@ impl March<'_> {
     /// Whether entries that only the destination has are told one by one: a backup leaves them where they are.
     pub(super) fn tells_extras(&self, going: bool) -> bool {
         going || self.terms.rule.mode == Mode::Mirror
+    }
+
+    /// Whether what the patterns leave out goes from the destination.
+    pub(super) fn clears_excluded(&self) -> bool {
+        self.terms.excluded == ExcludedThere::Cleared && self.terms.rule.mode == Mode::Mirror
     }
 
     /// Reports a directory that could not be read.

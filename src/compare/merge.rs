@@ -265,6 +265,11 @@ impl<'a, 'm> Merge<'a, 'm> {
             }
             Say::Selected => self.entry(pair),
             Say::Through => self.passage(pair),
+            Say::Excluded
+                if pair.destination.is_some_and(|(name, meta)| self.is_cleared(name, meta.kind)) =>
+            {
+                self.clear(pair);
+            }
             say @ (Say::Excluded | Say::LeftOut) => {
                 if say == Say::LeftOut && pair.source.is_some() {
                     self.tally.count_left_out(meta.kind);
@@ -273,6 +278,19 @@ impl<'a, 'm> Merge<'a, 'm> {
                 self.found.kept += u64::from(pair.destination.is_some());
             }
         }
+    }
+
+    /// Whether an entry of the destination is to go because the patterns leave it out.
+    pub(super) fn is_cleared(&self, name: &[u8], kind: Kind) -> bool {
+        self.march.clears_excluded() && self.part.node.gate.is_excluded_by_patterns(name, kind)
+    }
+
+    /// What the patterns leave out goes from the destination as if the source had none.
+    fn clear(&mut self, pair: Pair<'a>) {
+        let metas = pair.metas();
+        self.tally.count_unselected(metas.source.as_ref(), None);
+        let alone = Pair { source: None, ..pair };
+        if metas.destination.is_some_and(is_directory) { self.directory(alone) } else { self.entry(alone) }
     }
 
     /// A directory that is passed through to what is re-included below it.
@@ -284,6 +302,7 @@ impl<'a, 'm> Merge<'a, 'm> {
                 self.keep(1);
                 self.conflict(&pair, Conflict::KeptBelow);
             }
+            (None, Some(_)) if self.march.clears_excluded() => self.visit(&pair, false),
             (None, Some(_)) => {
                 self.keep(1);
                 self.visit(&pair, true);

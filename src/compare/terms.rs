@@ -32,6 +32,8 @@ pub struct Terms<'a> {
     pub unfinished_runs: &'a [RunId],
     /// Digests of the destination's files that are known without reading; asked by `compare: mtime_then_hash` and for moves.
     pub known: Option<&'a dyn Digests>,
+    /// What becomes of what the patterns leave out in the destination.
+    pub excluded: ExcludedThere,
     /// What reads files; without it, none is read.
     pub engine: Option<&'a Engine>,
     /// Raised, it ends the march early; the draft is of no use then.
@@ -43,6 +45,16 @@ pub struct Terms<'a> {
     /// Directories to keep open at most, beyond those that the threads have in hand: see
     /// [`Environment::handle_budget`](crate::platform::Environment::handle_budget).
     pub handle_budget: usize,
+}
+
+/// What becomes of entries of the destination that the rule's patterns leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExcludedThere {
+    /// They stay.
+    #[default]
+    Kept,
+    /// In a mirror they go, whether the source has them or not; what other predicates leave out stays.
+    Cleared,
 }
 
 /// Digests that are known without reading.

@@ -78,6 +78,8 @@ pub enum Verdict {
     Kind,
     /// Only in the destination, and the rule speaks of it.
     Extra,
+    /// In the destination, and left out by the patterns in a run that clears such entries.
+    Excluded,
     /// Listed, then gone before it could be looked at; left alone.
     Vanished,
     /// Must not be touched; says why.

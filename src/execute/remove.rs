@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::job::{Remove, Versions};
-use crate::plan::{Action, DirectoryId};
+use crate::plan::{Action, DirectoryId, Reason};
 use crate::platform::Dir;
 use crate::store::Change;
 use crate::value::{Kind, Meta, RelPath};
@@ -193,10 +193,14 @@ impl Removals<'_, '_, '_> {
         self.committer.named(action.directory, device, finished, &mut |event: Event| ledger.take(event));
     }
 
-    /// Whether the entry is still the one that was seen, and the source still has none of that name.
+    /// Whether the entry is still the one that was seen, and the source still has none of that name (of one that the patterns leave out,
+    /// it may have its own).
     fn check(&mut self, action: &Action, directory: &Dir) -> Result<(), Trouble> {
         const APPEARED: Trouble = Trouble::Moved { what: "something appeared in the source" };
         check_destination(self.site, action, directory, Closeness::Whole)?;
+        if action.reason == Reason::Excluded {
+            return Ok(());
+        }
         let plan = self.site.plan();
         let Some(planned) = plan.directories.get(action.directory.0 as usize) else { return Ok(()) };
         if planned.source.is_some() {

@@ -273,7 +273,8 @@ fn running_sums(directories: &[DirectoryDraft]) -> Vec<Sums> {
         sums.unread += u64::from(directory.destination.is_some() && !directory.destination_whole);
         for finding in &directory.findings {
             sums.mounts += u64::from(is_mount_point(finding));
-            sums.staying += u64::from(finding.verdict != Verdict::Extra && finding.destination.is_some());
+            let goes = matches!(finding.verdict, Verdict::Extra | Verdict::Excluded);
+            sums.staying += u64::from(!goes && finding.destination.is_some());
         }
         all.push(sums);
     }

@@ -156,7 +156,7 @@ impl Judge<'_> {
                 Standing::Live if collides => Fate::Still,
                 Standing::Live => self.finding(at, found, state),
                 _ => match found.verdict {
-                    Verdict::Extra => self.extra(at, found, state),
+                    Verdict::Extra | Verdict::Excluded => self.extra(at, found, state),
                     Verdict::Conflict(conflict) => self.conflict(at, conflict),
                     _ => Fate::Still,
                 },
@@ -175,7 +175,7 @@ impl Judge<'_> {
             Verdict::Metadata(difference) => {
                 Fate::Act(Deed::new(ActionKind::Metadata, Reason::Metadata(difference)))
             }
-            Verdict::Extra => self.extra(at, found, state),
+            Verdict::Extra | Verdict::Excluded => self.extra(at, found, state),
             Verdict::New => self.new_name(at, found, state),
             Verdict::Changed(difference, age) => {
                 let reason = match age {
@@ -249,7 +249,8 @@ impl Judge<'_> {
         if is_mount_point(found) {
             return self.conflict(at, Conflict::MountPoint);
         }
-        let remove = Fate::Act(Deed::new(ActionKind::Remove, Reason::Extra));
+        let reason = if found.verdict == Verdict::Excluded { Reason::Excluded } else { Reason::Extra };
+        let remove = Fate::Act(Deed::new(ActionKind::Remove, reason));
         if !has_directory(found) {
             return remove;
         }

@@ -39,6 +39,8 @@ pub enum Reason {
     Metadata(MetaDifference),
     /// Only in the destination.
     Extra,
+    /// Left out by the patterns, in a run that clears what they leave out; the source may have it.
+    Excluded,
     /// A name of the same inode as another one in the source.
     HardLink,
     /// The destination's names share an inode that the source's do not share.

@@ -17,6 +17,7 @@ impl Reason {
             Self::Kind => "kind changed".into(),
             Self::Metadata(difference) => metadata_words(difference).into(),
             Self::Extra => "only in the destination".into(),
+            Self::Excluded => "excluded by the patterns".into(),
             Self::HardLink => "hard link".into(),
             Self::LinkBroken => "no longer a hard link".into(),
             Self::Needed => "needed for what is below".into(),

@@ -203,6 +203,7 @@ fn told(
         as_root: session.environment.is_root(),
         unfinished_runs: &[],
         known: None,
+        excluded: compare::ExcludedThere::Kept,
         engine: None,
         cancel: session.cancel,
         meter: &meter,

@@ -7,13 +7,15 @@ use crate::value::Cancel;
 
 use super::LimitOverride;
 
-/// What the user says that he has looked at and accepts, `--accept`.
+/// What the user says that he has looked at and accepts: `--accept`, `--remove-excluded`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accept {
     /// The destination as it is: unknown, not empty, or in a place that needs a second look.
     Destination,
     /// The source as it is: another file system, or without the mounts that it had.
     Source,
+    /// That what the patterns exclude goes from a mirror's destination.
+    RemovalOfExcluded,
 }
 
 /// Everything a verb needs besides its job.

@@ -1,6 +1,6 @@
 //! From two open roots to a sealed plan, and what speaks against it. Writes nothing.
 
-use crate::compare::{self, Digests, Draft, Extent, Side, march};
+use crate::compare::{self, Digests, Draft, ExcludedThere, Extent, Side, march};
 use crate::execute::engine_settings;
 use crate::filter::Filter;
 use crate::job::{Comparison, Retention, Rule, Versions, WhenFull};
@@ -14,7 +14,7 @@ use super::guards::check_nested;
 use super::roots::Target;
 use super::session::Workers;
 use super::welcome::{Standing, pattern_case};
-use super::{LimitOverride, Refusal, RuleOutcome, Session};
+use super::{Accept, LimitOverride, Refusal, RuleOutcome, Session};
 
 /// Compares both trees and seals the plan.
 pub(super) fn survey(session: &Session<'_>, rule: &Rule, approach: &Approach) -> Result<Plan, RuleOutcome> {
@@ -147,6 +147,11 @@ fn marched(
         as_root: environment.is_root(),
         unfinished_runs: unfinished,
         known,
+        excluded: if session.accepts(Accept::RemovalOfExcluded) {
+            ExcludedThere::Cleared
+        } else {
+            ExcludedThere::Kept
+        },
         engine: engine.as_ref(),
         cancel: session.cancel,
         meter: &approach.meter,

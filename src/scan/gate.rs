@@ -102,6 +102,12 @@ impl Gate {
         self.level.explain_name(name, kind)
     }
 
+    /// Whether the patterns alone leave an entry of this directory out, whatever the other predicates say of it.
+    #[must_use]
+    pub fn is_excluded_by_patterns(&self, name: &[u8], kind: Kind) -> bool {
+        self.level.is_excluded_by_patterns(name, kind)
+    }
+
     /// Whether the directory itself and all below it is left out by what it holds (a marker of `exclude_if_present`).
     #[must_use]
     pub fn excludes_all(&self) -> bool {

@@ -150,3 +150,85 @@ fn bc_60_contents_but_not_the_directory() {
     bench.file("s/proc/1/x", "1");
     bench.check(&[]);
 }
+
+fn clearing(patterns: &[&str]) -> Bench {
+    Bench { excluded: ExcludedThere::Cleared, ..excluding(patterns) }
+}
+
+#[test]
+fn bc_58_what_the_patterns_exclude_is_cleared_where_that_is_asked_for() {
+    let mut bench = clearing(&["cache/", "*.tmp"]);
+    bench.rule.select.min_size = Some(ByteCount(1));
+    bench.rule.select.exclude_if_present = vec![".keep".to_owned()];
+    bench.both("one", "1");
+    bench.both("cache/deep/x", "1");
+    bench.file("t/cache/empty", "");
+    bench.file("t/cache/.keep", "");
+    bench.file("t/a.tmp", "1");
+    bench.file("s/b.tmp", "1");
+    bench.file("t/empty", "");
+    bench.file("t/marked/.keep", "");
+    bench.file("t/marked/f.tmp", "1");
+    let draft = bench.check(&[
+        "a.tmp Excluded",
+        "cache Excluded",
+        ". kept 2",
+        "cache/.keep Excluded",
+        "cache/deep Excluded",
+        "cache/empty Excluded",
+        "cache/deep/x Excluded",
+    ]);
+    assert_eq!((draft.counts.source_excluded, draft.counts.destination_kept), (2, 2));
+    assert_eq!(draft.counts.destination_entries, 7);
+}
+
+#[test]
+fn what_is_included_again_is_not_cleared() {
+    let bench = clearing(&["target/", "!target/doc/"]);
+    bench.both("target/doc/f", "1");
+    bench.both("target/big", "1");
+    bench.file("t/old/target/big", "1");
+    bench.file("t/alone/target/doc/f", "1");
+    bench.check(&[
+        "alone Extra",
+        "old Extra",
+        "alone/target Excluded",
+        "alone/target/doc Excluded",
+        "alone/target/doc/f Excluded",
+        "old/target Excluded",
+        "old/target/big Excluded",
+        "target/big Excluded",
+        "target through",
+    ]);
+    let bench = clearing(&["target/", "!target/doc/"]);
+    bench.file("t/target/doc/f", "1");
+    bench.file("t/target/big", "1");
+    bench.check(&["target Excluded", "target/big Excluded", "target/doc Extra", "target/doc/f Extra"]);
+}
+
+#[test]
+fn the_destinations_own_kind_says_whether_a_pattern_excludes_it() {
+    let bench = clearing(&["d/"]);
+    bench.directory("s/d");
+    bench.file("t/d", "1");
+    let draft = bench.check(&[". kept 1"]);
+    assert_eq!((draft.counts.source_excluded, draft.counts.destination_kept), (1, 1));
+}
+
+#[test]
+fn bc_58_files_that_no_include_chooses_are_cleared_too() {
+    let mut bench = clearing(&[]);
+    bench.rule.include = vec!["*.jpg".to_owned()];
+    bench.both("a.jpg", "1");
+    bench.both("a.raw", "1");
+    bench.file("t/d/b.raw", "1");
+    bench.check(&["a.raw Excluded", "d Extra", "d/b.raw Excluded"]);
+}
+
+#[test]
+fn a_backup_clears_nothing() {
+    let mut bench = clearing(&["*.tmp"]);
+    bench.rule.mode = Mode::Backup;
+    bench.both("a.tmp", "1");
+    bench.check(&[". kept 1"]);
+}

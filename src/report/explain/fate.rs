@@ -54,6 +54,7 @@ fn told(verdict: Verdict) -> String {
         }
         Verdict::Kind => "kind: each side has another kind of entry".to_owned(),
         Verdict::Extra => "extra: only in the destination".to_owned(),
+        Verdict::Excluded => "excluded: this run clears what the patterns leave out".to_owned(),
         Verdict::Vanished => "vanished: it went away while it was looked at".to_owned(),
         Verdict::Conflict(conflict) => format!("conflict: {}", conflict_words(conflict)),
     }
