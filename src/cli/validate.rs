@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::job::{Job, Location};
-use crate::report::Verbosity;
+use crate::report::{Verbosity, idle_notes};
 use crate::run::Exit;
 
 use super::arguments::{By, JobArgument, Validate};
@@ -22,7 +22,9 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Validate) -> Result<Exit,
     for (file, argument) in files {
         match load_file(terminal, &file) {
             Ok(loaded) => {
-                say(terminal, &file.to_string_lossy(), loaded.job.rules.len());
+                let notes: Vec<String> =
+                    loaded.job.rules.iter().flat_map(|rule| idle_notes(&loaded, rule)).collect();
+                say(terminal, &file.to_string_lossy(), loaded.job.rules.len(), &notes);
                 jobs.push(loaded.job);
                 next = next.or(Some(argument.call(Vec::new()).command("plan")));
             }
@@ -65,15 +67,18 @@ fn files(terminal: &Terminal, arguments: &[String]) -> Result<Vec<(PathBuf, JobA
         .collect())
 }
 
-fn say(terminal: &mut Terminal, file: &str, rules: usize) {
+fn say(terminal: &mut Terminal, file: &str, rules: usize, notes: &[String]) {
     match terminal.form {
         Form::Json => {
-            let line = json!({"file": file, "valid": true, "rules": rules}).to_string();
+            let line = json!({"file": file, "valid": true, "rules": rules, "notes": notes}).to_string();
             terminal.output.line(&line);
         }
         Form::Text if terminal.verbosity > Verbosity::Quiet => {
             let noun = if rules == 1 { "rule" } else { "rules" };
             terminal.output.line(&format!("{file}: good, {rules} {noun}"));
+            for note in notes {
+                terminal.output.message(&format!("note: {note}"));
+            }
         }
         Form::Text => {}
     }

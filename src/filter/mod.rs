@@ -14,6 +14,7 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
 mod fold;
+mod idle;
 mod level;
 mod lines;
 mod pattern;
@@ -24,6 +25,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
+pub use idle::{IdleLine, Idleness, idle_lines};
 pub use level::{Filter, Judgement, Level};
 pub use reason::{Cause, Explanation, Predicate};
 pub use spec::{Age, DirectoryFacts, FilterSpec, PatternError, PatternList, Select};

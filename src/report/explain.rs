@@ -13,6 +13,7 @@ use crate::value::{ByteCount, Kind, Meta, escape};
 
 use super::call::Call;
 use super::history::local_time;
+use super::idle::idle_notes;
 use super::output::{Output, Paint, Stream};
 use super::refusal::{refusal_lines, way_on};
 use super::words::{counted, shown};
@@ -63,6 +64,9 @@ fn lines(output: &Output, telling: &Telling<'_>, explained: &Explained<'_>) -> V
                 say("note", &note);
             }
         }
+    }
+    for note in idle_notes(telling.loaded, explained.rule) {
+        say("note", &note);
     }
     let (run, further) = run_words(output, telling.call, explained);
     say("run", &run);
