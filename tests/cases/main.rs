@@ -16,6 +16,7 @@ mod changing;
 mod comparison;
 mod configuration;
 mod errors;
+mod filters;
 mod guards;
 mod kind_changes;
 mod kinds;
