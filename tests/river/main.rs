@@ -15,6 +15,7 @@ mod support;
 
 mod copies;
 mod disks;
+mod explain;
 mod failures;
 mod guidance;
 mod output;

@@ -3,7 +3,7 @@
 use crate::compare::{Age, Conflict, Extent, Look, Notice, Problem, Ruling, Verdict};
 use crate::filter::{Cause, Judgement};
 use crate::job::{Mode, Overwrite, Versions};
-use crate::plan::{Action, ActionKind, Plan, Totals};
+use crate::plan::{Action, ActionKind, Plan, Reason, Totals};
 use crate::run::{Explained, Story};
 use crate::value::{ByteCount, Kind, RelPath};
 
@@ -50,7 +50,7 @@ fn told(verdict: Verdict) -> String {
             format!("changed: {age}{}", difference.words())
         }
         Verdict::Metadata(difference) => {
-            format!("metadata: {}", crate::plan::Reason::Metadata(difference).words())
+            format!("metadata: {}", Reason::Metadata(difference).words())
         }
         Verdict::Kind => "kind: each side has another kind of entry".to_owned(),
         Verdict::Extra => "extra: only in the destination".to_owned(),
@@ -71,10 +71,10 @@ pub(super) fn action_words(explained: &Explained<'_>, story: &Story, plan: &Plan
         return format!("goes with `{}`, which {word}", shown(&above));
     }
     if let Some(conflict) = conflict_at(plan, path) {
-        return format!("nothing: it {}", conflict_words(conflict));
+        return format!("none, a conflict: it {}", conflict_words(conflict));
     }
     if let Some(problem) = problem_over(plan, path) {
-        return format!("nothing: `{}`: {}", shown(&problem.path), problem.message);
+        return format!("none: `{}`: {}", shown(&problem.path), problem.message);
     }
     undone(explained, story)
 }
@@ -114,32 +114,32 @@ fn done_word(kind: ActionKind) -> &'static str {
         ActionKind::Mkdir | ActionKind::Symlink | ActionKind::Special => "will be made",
         ActionKind::Copy => "will be copied",
         ActionKind::Replace => "will be replaced",
-        ActionKind::Link => "will be made a hard link",
-        ActionKind::Metadata => "gets its metadata mended",
+        ActionKind::Link => "will be made as a hard link",
+        ActionKind::Metadata => "its metadata will be mended",
         ActionKind::Remove => "will be removed",
     }
 }
 
 fn done_to(explained: &Explained<'_>, plan: &Plan, action: &Action) -> String {
-    let mut text = format!("{}: it {}", action.kind.word(), done_word(action.kind));
+    let mut text = done_word(action.kind).to_owned();
     if let Some(link) = plan.link(action) {
-        text = match action.kind {
-            ActionKind::Link => format!("{text} to `{}`", shown(link)),
-            _ => format!("{text} by a hard link to `{}`", shown(link)),
-        };
+        let of = if action.kind == ActionKind::Link { "to" } else { "by a hard link to" };
+        text = format!("{text} {of} `{}`", shown(link));
     } else if let (ActionKind::Copy | ActionKind::Replace, Kind::File, Some(source)) =
         (action.kind, action.entry, plan.source(action))
     {
         text = format!("{text}, {}", ByteCount(source.size));
     }
+    if action.reason != Reason::HardLink {
+        text = format!("{text} ({})", plan.reason_words(action));
+    }
     let displaces = matches!(action.kind, ActionKind::Replace | ActionKind::Remove)
         && plan.destination(action).is_some_and(|meta| meta.kind != Kind::Directory);
-    let kept = match explained.rule.versions {
-        Versions::Keep(_) if displaces => "; the old one is kept as a version",
-        Versions::None if displaces => "; the old one is gone for good (`versions: none`)",
-        _ => "",
-    };
-    format!("{text} ({}){kept}", plan.reason_words(action))
+    match explained.rule.versions {
+        Versions::Keep(_) if displaces => format!("{text}; what is there is kept as a version"),
+        Versions::None if displaces => format!("{text}; what is there is gone for good (`versions: none`)"),
+        _ => text,
+    }
 }
 
 /// Why nothing is done.
@@ -148,6 +148,7 @@ fn undone(explained: &Explained<'_>, story: &Story) -> String {
     let trace = &story.trace;
     let is_kept = trace.destination.meta().is_some();
     let is_there = trace.source.meta().is_some();
+    let is_mounted = trace.destination.meta().is_some_and(|meta| meta.mount_root);
     let rule = explained.rule;
     match (&trace.ruling, story.verdict) {
         (Ruling::Judged { judgement: Judgement::Excluded, .. }, None) if !is_kept => NOTHING.to_owned(),
@@ -155,18 +156,19 @@ fn undone(explained: &Explained<'_>, story: &Story) -> String {
             let by_pattern = !matches!(cause, Cause::Select(_));
             let clears = rule.mode == Mode::Mirror && by_pattern;
             let way = if clears { " (`--remove-excluded` would remove it)" } else { "" };
-            format!("nothing: the destination keeps it{way}")
+            format!("none: the destination keeps it{way}")
         }
         (_, Some(Verdict::Changed(..) | Verdict::Kind)) if rule.overwrite != Overwrite::Changed => {
             let word = if rule.overwrite == Overwrite::Never { "never" } else { "newer" };
-            format!("nothing: `overwrite: {word}` keeps what is there")
+            format!("none: `overwrite: {word}` keeps what is there")
         }
-        (_, Some(Verdict::New)) => "nothing: the destination cannot hold such an entry".to_owned(),
-        (_, Some(Verdict::Vanished)) => "nothing: the next run looks again".to_owned(),
+        (_, Some(Verdict::New)) => "none: the destination cannot hold such an entry".to_owned(),
+        (_, Some(Verdict::Vanished)) => "none: the next run looks again".to_owned(),
         (Ruling::Judged { judgement: Judgement::Selected, .. }, verdict) if is_kept && !is_there => {
             match (rule.mode, verdict) {
-                (Mode::Backup, _) => "nothing: a backup keeps what only the destination has".to_owned(),
-                (Mode::Mirror, _) => "nothing: it holds entries that stay".to_owned(),
+                (Mode::Backup, _) => "none: a backup keeps what only the destination has".to_owned(),
+                (Mode::Mirror, _) if is_mounted => "none: something is mounted there".to_owned(),
+                (Mode::Mirror, _) => "none: it holds entries that stay".to_owned(),
             }
         }
         _ => NOTHING.to_owned(),

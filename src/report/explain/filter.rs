@@ -136,8 +136,7 @@ impl Words<'_> {
         };
         match predicate {
             Predicate::ExcludeIfPresent => {
-                let marker =
-                    file.map(|file| format!(", which is there: `{}`", file.path)).unwrap_or_default();
+                let marker = file.map(|file| format!(": `{}` is there", file.path)).unwrap_or_default();
                 format!("left out{with} by {value}{marker}")
             }
             Predicate::ExcludeCaches => {
