@@ -6,130 +6,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::tree::{NOW, Tree, filter, spec};
+use super::tree::{NOW, Tree, spec};
 use crate::filter::{Filter, FilterSpec, Judgement, Select};
 use crate::value::{Case, Kind};
 
-/// Patterns, and paths with `-` excluded or `+` not; a path that ends in `/` is a directory.
-type Row = (&'static str, &'static str);
-
-/// Rows in which Twinlane and git agree, in `exclude` as in ignore files.
-const AS_GIT: &[Row] = &[
-    // Names at any depth, and anchors.
-    ("a", "-a -d/a +ab +d/ba"),
-    ("/a", "-a +d/a"),
-    ("a/", "+x/a -d/a/ -d/a/f"),
-    ("a/", "+a"),
-    ("/a/", "-a/ -a/f +d/a/"),
-    ("a/b", "-a/b +d/a/b +a/c"),
-    ("/a/b", "-a/b +d/a/b"),
-    ("a/b/", "+a/b"),
-    ("a/b/", "-a/b/ -a/b/c +a/c"),
-    ("d/", "-d/ -d/x -e/d/y"),
-    (".cache/", "-.cache/ -x/.cache/f +cache/ +.cache.d/"),
-    ("A", "+a -A"),
-    // `*`, `?` and dots.
-    ("*", "-a -.a -d/ -d/b"),
-    ("*.tmp", "-a.tmp -.tmp -d/b.tmp +tmp +a.tmpx"),
-    ("core*", "-core -core.1 +acore -d/core.1"),
-    ("a*b", "-ab -axxb +axx -d/a.b +d/a/b"),
-    ("a*b*c", "-abc -aXbYbZc +acb -abbc"),
-    ("*a*", "-a -bab +b"),
-    ("?", "-a +ab -b/"),
-    ("a?c", "-abc +ac +abbc"),
-    ("*/a", "-d/a +a +d/e/a"),
-    ("/*", "-a -d/ -d/a"),
-    ("/*.c", "-a.c +d/a.c"),
-    ("d/*.c", "-d/a.c +d/e/a.c +a.c"),
-    ("d/*/f", "-d/e/f +d/f +d/e/g/f"),
-    ("**.c", "-a.c -d/a.c"),
-    ("?\u{e4}", "+\u{e4} -a\u{e4}"),
-    ("??", "-\u{e4} -ab +a"),
-    // `**`.
-    ("**", "-a -d/ -d/a"),
-    ("**/", "+a -d/ -d/a"),
-    ("**/x", "-x -a/x -a/b/x +xx"),
-    ("**/x/y", "-x/y -a/x/y +x/a/y"),
-    ("a/**/b", "-a/b -a/x/b -a/x/y/b +b +x/a/b"),
-    ("a/**", "+a/ -a/b/ -a/b/c -a/d +b/a/c"),
-    ("a/**/", "+a/ +a/f -a/b/ -a/b/c"),
-    ("/**", "-a -d/ -d/a"),
-    ("/**/a", "-a -d/a"),
-    ("**/a/**", "+a/ -a/b -d/a/b +d/b"),
-    ("**/a/**/b", "-a/b -x/a/y/b +b"),
-    ("a/***/b", "-a/b -a/x/b"),
-    ("foo/**\n!foo/bar", "+foo/ -foo/a +foo/bar"),
-    // `[…]`.
-    ("[ab]", "-a -b +c +ab"),
-    ("[a-c]x", "-ax -bx +dx +x"),
-    ("[!a]", "+a -b"),
-    ("[^a]", "+a -b"),
-    ("[]a]", "-] -a +b"),
-    ("[!]a]", "+] +a -b"),
-    ("[a-]", "-a -- +b"),
-    ("[-a]", "-a -- +b"),
-    ("[\\]]", "-] +\\"),
-    ("[a\\-c]", "-a -- -c +b"),
-    ("[[:digit:]]", "-1 +a"),
-    ("[[:alpha:]_]x", "-ax -_x +1x"),
-    ("[![:upper:]]", "+A -a -1"),
-    ("[[:space:]]", "-␣ +a"),
-    ("[[a]", "-[ -a +b"),
-    ("[[:a]", "-[ -: -a +b"),
-    ("a[b/c]d", "-abd -acd +a/d"),
-    ("d/[ab]/", "-d/a/ +d/c/ +a/"),
-    ("[z-a]", "+a -z +m"),
-    ("*[0-9]*.log", "-a1.log -1.log +a.log"),
-    // Escapes, blanks, comments.
-    ("\\#", "-# +\\#"),
-    ("#x", "+#x"),
-    ("a #x", "-a␣#x +a"),
-    ("\\!x", "-!x +x"),
-    ("x\\*y", "-x*y +xzy"),
-    ("\\a", "-a"),
-    ("\\\\", "-\\ +a"),
-    ("a ", "-a +a␣"),
-    ("a\\ ", "-a␣ +a"),
-    ("a\\  ", "-a␣ +a␣␣"),
-    (" a", "-␣a +a"),
-    ("{a,b}", "-{a,b} +a +b"),
-    ("a\\/b", "-a/b +x/a/b"),
-    ("\n\n# text\n  \na", "-a +#"),
-    // The last matching line, and `!`.
-    ("*.c\n!a.c", "+a.c -b.c +d/a.c"),
-    ("!a.c\n*.c", "-a.c -b.c"),
-    ("*.c\n!a.c\na.c", "-a.c"),
-    ("*\n!a", "+a -b"),
-    ("*\n!*/\n!*.c", "+a.c +d/ +d/b.c -d/x -x"),
-    ("/*\n!/d\n/d/*\n!/d/e", "+d/ +d/e/ +d/e/f -d/g -a"),
-    ("d/*\n!d/e/", "+d/e/ +d/e/f -d/e2 -d/x/"),
-    ("!a", "+a +b"),
-    ("!!a", "+a +!a"),
-    ("!\\!a\n", "+!a"),
-    ("a/\n!a", "+x/a/ +y/a"),
-    ("a\n!a/", "+x/a/ -y/a"),
-    ("d\n!d/", "-d"),
-    ("d\n!d/", "+d/ +d/x"),
-    // BC-60: the directory, or what it holds.
-    ("proc/", "-proc/ -proc/1/ -proc/1/x"),
-    ("proc/*", "+proc/ -proc/1/ -proc/1/x"),
-    ("proc/**", "+proc/ -proc/1/ -proc/1/x"),
-];
-
-/// Rows for the one difference: below an excluded directory a `!` line of `exclude` re-includes.
-const UNLIKE_GIT: &[Row] = &[
-    ("d/\n!d/sub/*", "-d/ -d/x -d/sub/ +d/sub/y +d/sub/e/ +d/sub/e/f"),
-    ("foo/**\n!foo/bar/bas", "+foo/ -foo/x -foo/bar/ +foo/bar/bas -foo/bar/y"),
-    ("target/\n!target/doc/", "-target/ -target/a.o +target/doc/ +target/doc/i.html -target/x/doc/"),
-    ("target\n!*.c", "-target/ -target/a.o +target/a.c +target/deep/b.c -target/deep/"),
-    ("*\n!*.c", "-a -d/ +d/a.c"),
-    ("d/\n!d/e/\nd/e/f/", "-d/ +d/e/ +d/e/x -d/e/f/ -d/e/f/g"),
-    ("d/\n!d/**/keep", "-d/ -d/a +d/keep +d/x/y/keep"),
-    ("*.log\nd/\n!d/e/", "-d/ +d/e/ -d/e/a.log +d/e/a"),
-    ("a/\n!b/", "-a/ +a/b/ +a/b/c -a/d/"),
-];
-
-fn git_is_here() -> bool {
+pub fn git_is_here() -> bool {
     let here = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
     if !here {
         println!("skipped: git is not here, so that rows are checked by hand-written answers alone");
@@ -138,7 +19,7 @@ fn git_is_here() -> bool {
 }
 
 /// What git ignores in many trees with ignore files, each tree in a directory of its own. One answer a tree.
-fn ignored_by_git(trees: &[Tree], ignore_case: &str) -> Vec<BTreeSet<Vec<u8>>> {
+pub fn ignored_by_git(trees: &[Tree], ignore_case: &str) -> Vec<BTreeSet<Vec<u8>>> {
     let place = tempfile::tempdir().unwrap();
     let root = place.path();
     git(root, ignore_case).args(["init", "-q", "."]).status().unwrap();
@@ -199,121 +80,14 @@ fn write_ignore_file(directory: &Path, texts: &[Vec<u8>]) {
 }
 
 /// The filter that reads `.gitignore` files and has no patterns of its own.
-fn ignoring(case: Case) -> std::sync::Arc<Filter> {
+pub fn ignoring(case: Case) -> std::sync::Arc<Filter> {
     let select = Select { ignore_files: vec![".gitignore".into()], ..Select::default() };
     Filter::compile(&FilterSpec { case, select, ..spec("", "") }, NOW).unwrap()
 }
 
-fn excluded(tree: &Tree, filter: &std::sync::Arc<Filter>) -> BTreeSet<Vec<u8>> {
+pub fn excluded(tree: &Tree, filter: &std::sync::Arc<Filter>) -> BTreeSet<Vec<u8>> {
     let judgements = tree.judge(filter).into_iter();
     judgements.filter(|(_, judgement)| *judgement != Judgement::Selected).map(|(path, _)| path).collect()
-}
-
-fn tree_of(row: &Row) -> Tree {
-    let paths: Vec<&str> = row.1.split_whitespace().map(|path| &path[1..]).collect();
-    Tree::of(&paths.join(" ")).with_ignore_text("", row.0)
-}
-
-/// The paths of a row that were answered otherwise than written.
-fn wrong(row: &Row, excluded: &BTreeSet<Vec<u8>>) -> Vec<&'static str> {
-    let is_wrong = |path: &&str| {
-        let name = path[1..].trim_end_matches('/').replace('␣', " ");
-        path.starts_with('-') != excluded.contains(name.as_bytes())
-    };
-    row.1.split_whitespace().filter(is_wrong).collect()
-}
-
-#[test]
-fn bc_57_exclude_is_as_git_writes_it() {
-    assert!(AS_GIT.len() >= 60);
-    for row in AS_GIT {
-        let tree = tree_of(row);
-        let none: Vec<&str> = Vec::new();
-        assert_eq!(wrong(row, &excluded(&tree, &filter(row.0, ""))), none, "exclude {row:?}");
-        assert_eq!(wrong(row, &excluded(&tree, &ignoring(Case::Sensitive))), none, "ignore file {row:?}");
-    }
-}
-
-#[test]
-fn bc_57_git_itself_agrees_with_every_row() {
-    if !git_is_here() {
-        return;
-    }
-    let trees: Vec<Tree> = AS_GIT.iter().map(tree_of).collect();
-    for ((row, tree), git) in AS_GIT.iter().zip(&trees).zip(ignored_by_git(&trees, "core.ignoreCase=false")) {
-        assert_eq!(wrong(row, &git), Vec::<&str>::new(), "git {row:?}");
-        assert_eq!(excluded(tree, &filter(row.0, "")), git, "exclude {row:?}");
-    }
-}
-
-#[test]
-fn bc_57_include_below_an_excluded_parent() {
-    for row in UNLIKE_GIT {
-        assert_eq!(wrong(row, &excluded(&tree_of(row), &filter(row.0, ""))), Vec::<&str>::new(), "{row:?}");
-    }
-    if !git_is_here() {
-        return;
-    }
-    let trees: Vec<Tree> = UNLIKE_GIT.iter().map(tree_of).collect();
-    for ((row, tree), git) in
-        UNLIKE_GIT.iter().zip(&trees).zip(ignored_by_git(&trees, "core.ignoreCase=false"))
-    {
-        assert_ne!(excluded(tree, &filter(row.0, "")), git, "this row belongs to the other table: {row:?}");
-        assert_eq!(excluded(tree, &ignoring(Case::Sensitive)), git, "ignore files stay as in git: {row:?}");
-    }
-}
-
-#[test]
-fn bc_57_where_case_does_not_count_git_agrees() {
-    let rows: &[Row] = &[
-        ("ReadMe", "-README -readme +readme.md"),
-        ("*.JPG", "-a.jpg -b.Jpg +c.png"),
-        ("[a-c]X", "-Ax -bX +dx"),
-        ("[![:upper:]]", "+a +B -1"),
-        ("Src/**/Gen", "-src/gen -SRC/x/GEN +gen"),
-        ("*\n!KEEP/", "+keep/ -other/"),
-    ];
-    let trees: Vec<Tree> = rows.iter().map(tree_of).collect();
-    for (row, tree) in rows.iter().zip(&trees) {
-        assert_eq!(wrong(row, &excluded(tree, &ignoring(Case::Insensitive))), Vec::<&str>::new(), "{row:?}");
-    }
-    if git_is_here() {
-        for (row, git) in rows.iter().zip(ignored_by_git(&trees, "core.ignoreCase=true")) {
-            assert_eq!(wrong(row, &git), Vec::<&str>::new(), "git {row:?}");
-        }
-    }
-}
-
-#[test]
-fn bc_57_nested_ignore_files_as_git() {
-    let tree = |files: &[(&str, &str)]| {
-        let tree = Tree::of("a.log b.tmp d/a.log d/b.tmp d/e/a.log d/e/b.tmp d/e/f/a.log x/a.log x/y/b.tmp");
-        files.iter().fold(tree, |tree, (directory, text)| tree.with_ignore_text(directory, text))
-    };
-    let trees = [
-        tree(&[("", "*.log"), ("d", "!*.log")]),
-        tree(&[("", "*.log"), ("d", "!*.log"), ("d/e", "*.log")]),
-        tree(&[("", "!*.log"), ("d", "*.log")]),
-        tree(&[("", "d/"), ("d", "!*")]),
-        tree(&[("", "/d/e/*.log"), ("d/e", "!f")]),
-        tree(&[("", "d/e/\n!d/e/f"), ("d", "!e")]),
-        tree(&[("d", "/e"), ("x", "e\n**/b.tmp")]),
-        tree(&[("d/e", "../a.log\n/../*\n")]),
-        tree(&[("", "\u{feff}*.log\r\n\r\n*.tmp\r\n#\r\n!b.tmp\r")]),
-        tree(&[("", "*.log\n[\na\\\n!/x/a.log\n/\n!\n")]),
-    ];
-    for (tree, row) in trees.iter().zip(["+d/a.log -a.log", "-d/e/f/a.log", "+a.log -d/a.log", "-d/a.log"]) {
-        assert_eq!(
-            wrong(&("", row), &excluded(tree, &ignoring(Case::Sensitive))),
-            Vec::<&str>::new(),
-            "{row}"
-        );
-    }
-    if git_is_here() {
-        for (index, git) in ignored_by_git(&trees, "core.ignoreCase=false").iter().enumerate() {
-            assert_eq!(&excluded(&trees[index], &ignoring(Case::Sensitive)), git, "tree {index}");
-        }
-    }
 }
 
 /// A small generator of numbers, seeded, so that a failure can be seen again.

@@ -2,4 +2,5 @@
 
 mod gitignore;
 mod judging;
+mod table;
 mod tree;
