@@ -15,6 +15,7 @@ mod size;
 mod stage;
 mod stamp;
 mod when;
+mod sums;
 mod zone;
 
 pub use bandwidth::{Bandwidth, BandwidthWindow};
@@ -29,4 +30,5 @@ pub use size::{ByteCount, Percent, SizeError};
 pub use stage::StageName;
 pub use stamp::Stamp;
 pub use when::{When, WhenError};
+pub use sums::{SumLine, SumLineError};
 pub use zone::Zone;
