@@ -14,7 +14,7 @@ use super::merge::Files;
 use super::metadata::Attributed;
 use super::node::{Found, Node, replaced};
 use super::sides::{Meeting, Sides};
-use super::{Difference, Extent, Side, Verdict};
+use super::{Difference, Equals, Extent, Side, Verdict};
 
 /// Two files while they are read. The last of both readers hands the verdict in.
 struct Reading<'s> {
@@ -139,7 +139,8 @@ impl March<'_> {
             Ok(_) => {
                 tally.counts.same += 1;
                 let has_names = source.kind != Kind::Directory && (source.links > 1 || destination.links > 1);
-                (has_names && self.terms.rule.preserve.hard_links).then_some(Verdict::Same)
+                let is_told = source.kind == Kind::File && self.terms.scope.equals == Equals::Tell;
+                (has_names && self.terms.rule.preserve.hard_links || is_told).then_some(Verdict::Same)
             }
             Err(unread) => {
                 tally.problem(directory.join(name), unread.side, Extent::Entry, unread.to_string());

@@ -247,6 +247,9 @@ impl<'s> About<'s> {
     }
 
     fn verdict(&mut self, step: &Step<'s>, opened: &Sides<Option<Opened<'s>>>) {
+        if step.above.is_none() && step.through {
+            return;
+        }
         let going = step.above.as_ref().is_some_and(|above| above.going);
         let verdict = match (&opened.source, &opened.destination) {
             (Some(source), Some(destination)) => self.difference(step, source, destination),

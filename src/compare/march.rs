@@ -36,7 +36,7 @@ pub fn march(terms: &Terms<'_>) -> Draft {
         destination: None,
         source_whole: false,
         destination_whole: terms.destination.is_none(),
-        through: false,
+        through: terms.scope.names.is_some(),
         kept: 0,
         findings: Vec::new(),
         stale_stages: Vec::new(),
@@ -71,7 +71,9 @@ fn start(terms: &Terms<'_>, roots: &mut DirectoryDraft) -> Result<(Meta, Option<
     let source = meta(Side::Source, terms.source)?;
     let destination = terms.destination.map(|directory| meta(Side::Destination, directory)).transpose()?;
     (roots.source, roots.destination) = (Some(source), destination);
-    let is_source = |identity: Option<(u64, u64)>| identity == Some(identity_of(&source));
+    // Roots that only hold what is compared may be one directory.
+    let is_source =
+        |identity: Option<(u64, u64)>| terms.scope.names.is_none() && identity == Some(identity_of(&source));
     if is_source(destination.as_ref().map(identity_of)) || is_source(terms.destination_parent) {
         return Err(Refusal::Nested(Side::Source));
     }
@@ -101,7 +103,7 @@ fn walk(
         .thread_name(|index| format!("compare-{index}"))
         .build();
     match pool {
-        Ok(pool) => pool.scope(|scope| visit(scope, &march, Step::root(source, destination))),
+        Ok(pool) => pool.scope(|scope| visit(scope, &march, Step::root(source, destination, terms))),
         Err(error) => {
             let message = format!("cannot start the threads that compare: {error}");
             march.fail(&RelPath::root(), Sides { source: Some(message), destination: None });

@@ -12,7 +12,7 @@ use super::gather::{Say, Tally};
 use super::march::March;
 use super::node::{Found, Node};
 use super::sides::Sides;
-use super::{Conflict, Extent, Notice, Side, Verdict};
+use super::{Conflict, Extent, Extras, Notice, Side, Verdict};
 
 /// What one work item goes through.
 pub(super) struct Part<'a, 'm> {
@@ -167,6 +167,9 @@ impl<'a, 'm> Merge<'a, 'm> {
                 DestinationName::Kept => return self.keep(1),
                 DestinationName::StaleStage => return self.found.stale_stages.push(name.into()),
             }
+        }
+        if source.is_none() && self.march.terms.scope.extras == Extras::Pass {
+            return self.keep(u64::from(destination.is_some()));
         }
         let seen = source.map(|name| self.see(Side::Source, name));
         let source = match seen {
@@ -328,7 +331,9 @@ impl<'a, 'm> Merge<'a, 'm> {
 
     pub(super) fn verdict(&mut self, pair: &Pair<'a>, verdict: Verdict) {
         let Sides { source, destination } = pair.metas();
-        self.found.push(pair.name(), verdict, source, destination);
+        let name =
+            if self.directory.is_empty() { self.march.terms.scope.called(pair.name()) } else { pair.name() };
+        self.found.push(name, verdict, source, destination);
     }
 
     /// Counts a selected name on the sides where it is.

@@ -26,6 +26,6 @@ mod verdict;
 mod visit;
 
 pub use march::march;
-pub use terms::{Digests, ExcludedThere, ScanMeter, Terms};
+pub use terms::{Digests, Equals, ExcludedThere, Extras, Named, ScanMeter, Scope, Terms};
 pub use trace::{Look, Ruling, Trace, Written, trace};
 pub use verdict::*;

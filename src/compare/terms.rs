@@ -28,6 +28,8 @@ pub struct Terms<'a> {
     pub place: &'a Place,
     /// Whether this process may give files away, make devices and see all extended attributes.
     pub as_root: bool,
+    /// What of the two trees it is about.
+    pub scope: Scope<'a>,
     /// Runs that never ended: their stage names are to be cleared.
     pub unfinished_runs: &'a [RunId],
     /// Digests of the destination's files that are known without reading; asked by `compare: mtime_then_hash` and for moves.
@@ -55,6 +57,58 @@ pub enum ExcludedThere {
     Kept,
     /// In a mirror they go, whether the source has them or not; what other predicates leave out stays.
     Cleared,
+}
+
+/// What of two trees a march is about; by default all of both.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scope<'a> {
+    /// The entries of the source's root that it is about, where it is not about the root itself. The rest of both roots is not even listed, and
+    /// nothing is said of the destination's root: it only holds what is compared. Sorted.
+    pub names: Option<&'a [Named]>,
+    /// Whether entries are looked at that only the destination has.
+    pub extras: Extras,
+    /// Whether equal files are told.
+    pub equals: Equals,
+}
+
+impl Scope<'_> {
+    /// What the destination calls an entry of the source's root.
+    pub(super) fn called<'n>(&'n self, name: &'n [u8]) -> &'n [u8] {
+        let named = self.names.and_then(|names| {
+            let at = names.binary_search_by(|named| (*named.source).cmp(name)).ok()?;
+            names.get(at)
+        });
+        named.map_or(name, |named| &named.destination)
+    }
+}
+
+/// An entry of the source's root that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Named {
+    /// Its name in the source.
+    pub source: Box<[u8]>,
+    /// Its name in the destination. Another one than in the source is for entries that are no directory, and for rules that compare no content.
+    pub destination: Box<[u8]>,
+}
+
+/// What becomes of entries that only the destination has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extras {
+    /// They are looked at and counted; a mirror removes them.
+    #[default]
+    Tell,
+    /// They are passed by, and counted as kept.
+    Pass,
+}
+
+/// What becomes of files that are equal on both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Equals {
+    /// They are counted, and told only where they have several names.
+    #[default]
+    Drop,
+    /// Each is told ([`Verdict::Same`](super::Verdict::Same)).
+    Tell,
 }
 
 /// Digests that are known without reading.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use rayon::Scope;
 
-use crate::platform::Attributes as _;
-use crate::scan::{Held, Listing, ListingError, is_reserved_at_root};
+use crate::platform::{Attributes as _, Dir};
+use crate::scan::{Held, Listing, ListingError, Spelling, is_reserved_at_root};
 use crate::value::{Kind, Meta, RelPath};
 
-use super::Side;
 use super::enter::enter;
 use super::march::March;
 use super::node::{Node, replaced};
 use super::sides::{Meeting, Sides};
+use super::{Named, Side, Terms};
 
 /// A directory of this size (`st_size`) may hold so many names that its two sides are listed at once: ext4 takes some 40 bytes a
 /// name, tmpfs 20.
@@ -49,13 +49,13 @@ pub(super) enum Missed {
 pub(super) type Outcome<'m> = Option<Result<Opened<'m>, Missed>>;
 
 impl<'m> Step<'m> {
-    pub(super) fn root(source: Meta, destination: Option<Meta>) -> Self {
+    pub(super) fn root(source: Meta, destination: Option<Meta>, terms: &Terms<'_>) -> Self {
         Self {
             above: None,
             name: Box::default(),
             destination_name: None,
             metas: Sides { source: Some(source), destination },
-            through: false,
+            through: terms.scope.names.is_some(),
         }
     }
 
@@ -92,10 +92,28 @@ impl<'m> Step<'m> {
             return Err(replaced().into());
         }
         let is_root = self.above.is_none();
+        if is_root && let Some(names) = march.terms.scope.names {
+            let listing = named(names, side, &directory, march.spelling)?;
+            return Ok(Opened { directory, meta, listing });
+        }
         let skip = |name: &[u8]| is_root && is_reserved_at_root(name);
         let listing = Listing::read(&directory, march.spelling, skip)?;
         Ok(Opened { directory, meta, listing })
     }
+}
+
+/// The listing of a root of which some names alone are asked for. Whether the source has them is found out when they are looked at.
+fn named(names: &[Named], side: Side, directory: &Dir, spelling: Spelling) -> Result<Listing, ListingError> {
+    if side == Side::Source {
+        return Listing::of(names.iter().map(|named| (&*named.source, &*named.destination)), spelling);
+    }
+    let mut present = Vec::with_capacity(names.len());
+    for Named { destination, .. } in names {
+        if directory.find(destination)?.is_some() {
+            present.push((&**destination, &**destination));
+        }
+    }
+    Listing::of(present, spelling)
 }
 
 /// Visits a directory and hands on the visits below it.

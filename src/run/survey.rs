@@ -92,7 +92,7 @@ pub(super) fn interrupted(session: &Session<'_>) -> RuleOutcome {
 }
 
 /// A root that could not be listed at all leaves nothing to compare.
-fn check_read(draft: &Draft) -> Result<(), Refusal> {
+pub(super) fn check_read(draft: &Draft) -> Result<(), Refusal> {
     let root =
         draft.problems.iter().find(|problem| problem.path.is_root() && problem.extent == Extent::Subtree);
     root.map_or(Ok(()), |problem| {
@@ -128,10 +128,7 @@ fn marched(
         ViewSource::Absent | ViewSource::Unreadable(_) => None,
     };
     let environment = session.environment;
-    let threads = match session.workers() {
-        Workers::One => 1,
-        Workers::Many(count) => count.max(MARCH_THREADS_MIN),
-    };
+    let threads = march_threads(session);
     let (destination, destination_parent) = match &roots.target {
         Target::There(root) => (Some(&root.directory), None),
         Target::ToMake { parent, .. } => (None, Some((parent.meta.device, parent.meta.inode))),
@@ -145,6 +142,7 @@ fn marched(
         source_place: &roots.source.place,
         place: &approach.place,
         as_root: environment.is_root(),
+        scope: compare::Scope::default(),
         unfinished_runs: unfinished,
         known,
         excluded: if session.accepts(Accept::RemovalOfExcluded) {
@@ -162,6 +160,14 @@ fn marched(
 
 /// Threads wait for the device most of the time; fewer leave a rotating or remote one idle.
 const MARCH_THREADS_MIN: usize = 4;
+
+/// With how many threads two trees are compared.
+pub(super) fn march_threads(session: &Session<'_>) -> usize {
+    match session.workers() {
+        Workers::One => 1,
+        Workers::Many(count) => count.max(MARCH_THREADS_MIN),
+    }
+}
 
 /// The engine of a rule, and how many small workers go with it.
 pub(super) fn start_engine(session: &Session<'_>, rule: &Rule) -> Result<(Engine, usize), RuleOutcome> {

@@ -80,10 +80,32 @@ impl Listing {
         Ok(listing)
     }
 
+    /// A listing of names that are known already, each with the name that it is told apart by.
+    ///
+    /// # Errors
+    /// [`ListingError::TooLarge`].
+    pub fn of<'n>(
+        names: impl IntoIterator<Item = (&'n [u8], &'n [u8])>,
+        spelling: Spelling,
+    ) -> Result<Self, ListingError> {
+        let mut listing = Self::default();
+        for (name, called) in names {
+            if !listing.push_called(name, called, spelling) {
+                return Err(ListingError::TooLarge);
+            }
+        }
+        listing.sort();
+        Ok(listing)
+    }
+
     fn push(&mut self, name: &[u8], spelling: Spelling) -> bool {
+        self.push_called(name, name, spelling)
+    }
+
+    fn push_called(&mut self, name: &[u8], called: &[u8], spelling: Spelling) -> bool {
         let key = match spelling {
-            Spelling::Exact => Cow::Borrowed(name),
-            Spelling::Folded => folded(name),
+            Spelling::Exact => Cow::Borrowed(called),
+            Spelling::Folded => folded(called),
         };
         let key: &[u8] = if *key == *name { b"" } else { &key };
         let (Ok(start), Ok(name_bytes), Ok(key_bytes)) =

@@ -3,6 +3,7 @@
 mod filters;
 mod guards;
 mod scale;
+mod scope;
 mod verdicts;
 
 use std::ffi::OsStr;
@@ -48,6 +49,8 @@ struct Bench {
     handle_budget: usize,
     as_root: bool,
     excluded: ExcludedThere,
+    names: Option<Vec<Named>>,
+    scope: Scope<'static>,
     unfinished_runs: Vec<RunId>,
     source_place: fn(&mut Place),
     place: fn(&mut Place),
@@ -77,6 +80,8 @@ impl Bench {
             handle_budget: 512,
             as_root: Environment.is_root(),
             excluded: ExcludedThere::Kept,
+            names: None,
+            scope: Scope::default(),
             unfinished_runs: Vec::new(),
             source_place: |_| {},
             place: |_| {},
@@ -156,6 +161,7 @@ impl Bench {
             source_place: &source_place,
             place: &place,
             as_root: self.as_root,
+            scope: Scope { names: self.names.as_deref(), ..self.scope },
             unfinished_runs: &self.unfinished_runs,
             known: None,
             excluded: self.excluded,
