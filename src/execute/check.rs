@@ -59,7 +59,7 @@ pub(super) fn is_source_still(observed: &Meta, now: &Meta) -> bool {
 /// Checks the source's name of an action, and returns what is there now.
 pub(super) fn check_source(site: &Site<'_>, action: &Action, directory: &Dir) -> Result<Meta, Trouble> {
     let observed = site.plan().source(action).ok_or(SOURCE_CHANGED)?;
-    let now = directory.find(site.plan().name(action)).tried("look at the source")?;
+    let now = directory.find(site.source_name(action)).tried("look at the source")?;
     match now {
         None => Err(Trouble::Vanished),
         Some(now) if is_source_still(observed, &now) => Ok(now),
@@ -74,7 +74,7 @@ pub(super) fn open_source(
     directory: &Dir,
 ) -> Result<(File, Meta), Trouble> {
     let observed = site.plan().source(action).ok_or(SOURCE_CHANGED)?;
-    let name = site.plan().name(action);
+    let name = site.source_name(action);
     let file = match directory.open_file(name, Access::Buffered) {
         Ok(file) => file,
         Err(source) => {

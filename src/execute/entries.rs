@@ -136,7 +136,7 @@ fn leader_inode(
 fn symlink<'s>(site: &'s Site<'s>, job: Job) -> Result<Ready<'s>, Trouble> {
     let action = site.action(job.index);
     let source_directory = site.trees.source(action.directory)?;
-    let name = site.plan().name(action);
+    let name = site.source_name(action);
     check_source(site, action, &source_directory)?;
     let text = source_directory.read_link(name).tried("read the symlink")?;
     let (wanted, _) = read_node(site, action, &source_directory)?;
@@ -164,7 +164,7 @@ fn special<'s>(site: &'s Site<'s>, job: Job) -> Result<Ready<'s>, Trouble> {
 /// Reads the metadata of a source that is not opened, through one handle that is checked to be the entry that the plan saw.
 fn read_node(site: &Site<'_>, action: &Action, directory: &Dir) -> Result<(Wanted, Meta), Trouble> {
     let before = check_source(site, action, directory)?;
-    let node = directory.node(site.plan().name(action)).tried("look at the source")?;
+    let node = directory.node(site.source_name(action)).tried("look at the source")?;
     let meta = node.meta().tried("look at the source")?;
     if !before.same_moment(&meta) {
         return Err(Trouble::Moved { what: "the source changed" });

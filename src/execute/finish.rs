@@ -10,6 +10,7 @@ use crate::platform::{Attributes as _, Dir};
 use crate::store::Change;
 use crate::value::{Kind, Meta, RelPath, Stamp, Wish};
 
+use super::Roots;
 use super::commit::Committer;
 use super::directories::{DESTINATION_CHANGED, Opening, open_checked};
 use super::ledger::Ledger;
@@ -141,6 +142,9 @@ fn time_back(site: &Site<'_>, due: Due) -> Option<Stamp> {
     }
     let id = due.id?;
     let planned = site.plan().directories.get(id.0 as usize)?;
+    if planned.path.is_root() && site.terms.roots != Roots::Alike {
+        return None;
+    }
     let touched = planned.source.filter(|_| site.trees.is_touched(id));
     let source = touched.map(|meta| site.place().held_time(meta.modified));
     source.or(planned.destination.map(|meta| meta.modified))

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use crate::plan::ActionKind;
 use crate::platform::Attributes as _;
-use crate::store::{Catalog, Change, HOME_NAME, StoreError};
+use crate::store::{Change, HOME_NAME, StoreError};
 use crate::value::{Kind, RelPath};
 
 use super::ready::{Event, Finished, Job};
 use super::site::Site;
 use super::trouble::Trouble;
-use super::{Ended, Fact, Failure, FailureKind, Outcome};
+use super::{Committed, Ended, Fact, Failure, FailureKind, Outcome};
 
 /// Changes that are told to the catalog at once: one transaction for a batch or two.
 const CHANGES_MAX: usize = 1024;
@@ -18,7 +18,7 @@ const CHANGES_MAX: usize = 1024;
 /// Takes every event; lives on the run thread alone.
 pub(super) struct Ledger<'s, 'f> {
     site: &'s Site<'s>,
-    catalog: &'f mut Catalog,
+    catalog: &'f mut dyn Committed,
     facts: &'f mut dyn FnMut(Fact),
     changes: Vec<Change>,
     /// So many changes are told to the catalog.
@@ -42,7 +42,11 @@ pub(super) struct Ledger<'s, 'f> {
 }
 
 impl<'s, 'f> Ledger<'s, 'f> {
-    pub(super) fn new(site: &'s Site<'s>, catalog: &'f mut Catalog, facts: &'f mut dyn FnMut(Fact)) -> Self {
+    pub(super) fn new(
+        site: &'s Site<'s>,
+        catalog: &'f mut dyn Committed,
+        facts: &'f mut dyn FnMut(Fact),
+    ) -> Self {
         Self {
             site,
             catalog,
@@ -195,7 +199,8 @@ impl<'s, 'f> Ledger<'s, 'f> {
     /// Whether the destination is still there, asked after a failure that says nothing about it.
     fn probe(&mut self) {
         let root = self.site.terms.destination;
-        if root.meta().is_err() || !matches!(root.find(HOME_NAME), Ok(Some(_))) {
+        let has_home = || self.site.terms.store.is_none() || matches!(root.find(HOME_NAME), Ok(Some(_)));
+        if root.meta().is_err() || !has_home() {
             self.lose("the destination is lost");
         }
     }

@@ -34,11 +34,12 @@ mod trouble;
 mod tests;
 
 pub use bring::{Bringer, Hitch, Landing, Staged};
-pub use model::{Ended, Fact, Failure, FailureKind, Meters, Outcome, Phase, Terms, Warning};
+pub use model::{
+    Committed, Ended, Fact, Failure, FailureKind, Meters, Outcome, Phase, Roots, Terms, Warning,
+};
 
 use crate::job::{Choice, EngineOptions, Method};
 use crate::queue::{Route, Settings};
-use crate::store::Catalog;
 
 /// Carries the plan out, to its end or until it must stop. `facts` is called on this thread alone.
 ///
@@ -46,7 +47,7 @@ use crate::store::Catalog;
 /// [`Outcome::stages_left`] counts, and directories that were opened for writing have their modes back.
 pub fn execute(
     terms: &Terms<'_>,
-    catalog: &mut Catalog,
+    catalog: &mut dyn Committed,
     meters: &Meters,
     facts: &mut dyn FnMut(Fact),
 ) -> Outcome {

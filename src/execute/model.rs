@@ -7,7 +7,7 @@ use crate::job::Rule;
 use crate::plan::Plan;
 use crate::platform::{Clock, Dir};
 use crate::queue::Engine;
-use crate::store::Store;
+use crate::store::{Catalog, Change, Store, StoreError};
 use crate::value::{Cancel, Place, RelPath, RunId};
 
 /// Everything one execution needs; borrowed from the run.
@@ -27,8 +27,10 @@ pub struct Terms<'a> {
     pub source_place: &'a Place,
     /// What the destination's place is, as probed.
     pub place: &'a Place,
-    /// The destination's `.twinlane`.
-    pub store: &'a Store,
+    /// The destination's `.twinlane`; `None` where it has none, for a rule with `versions: none`.
+    pub store: Option<&'a Store>,
+    /// What the two roots are to each other.
+    pub roots: Roots<'a>,
     /// The time.
     pub clock: Clock,
     /// The wish to stop.
@@ -39,6 +41,44 @@ pub struct Terms<'a> {
     pub workers: usize,
     /// Whether owners may be given away.
     pub as_root: bool,
+}
+
+/// What the two roots of an execution are to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Roots<'a> {
+    /// The destination's root is the source's root's copy, with its metadata.
+    #[default]
+    Alike,
+    /// Both only hold what is copied: the destination's root gets nothing of the source's.
+    Holding {
+        /// The source's name of the one entry that is copied, where the plan has another name for it. It is no directory.
+        name: Option<&'a [u8]>,
+    },
+}
+
+/// Who is told what was committed: the catalog, or whoever stands in for it.
+pub trait Committed {
+    /// Takes what one batch has changed.
+    ///
+    /// # Errors
+    /// Where it could not be kept; the changes come again with the next ones.
+    fn apply(&mut self, run: RunId, changes: &[Change]) -> Result<(), StoreError>;
+
+    /// Every action was tried.
+    ///
+    /// # Errors
+    /// Where that could not be kept.
+    fn complete(&mut self, run: RunId) -> Result<(), StoreError>;
+}
+
+impl Committed for Catalog {
+    fn apply(&mut self, run: RunId, changes: &[Change]) -> Result<(), StoreError> {
+        Self::apply(self, run, changes)
+    }
+
+    fn complete(&mut self, run: RunId) -> Result<(), StoreError> {
+        Self::complete(self, run)
+    }
 }
 
 /// What is being done, for progress.

@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::job::{Remove, Versions};
 use crate::plan::{Action, ActionKind, Plan};
 use crate::platform::Attributes as _;
-use crate::store::Catalog;
 use crate::value::{Kind, RelPath, Wish};
 
 use super::check::{Closeness, check_destination, check_source};
@@ -21,7 +20,7 @@ use super::retry::patiently;
 use super::site::Site;
 use super::stage::Stage;
 use super::trouble::{Tried as _, Trouble};
-use super::{Fact, Meters, Outcome, Phase, Terms, clear, crew};
+use super::{Committed, Fact, Meters, Outcome, Phase, Terms, clear, crew};
 
 /// The steps of a plan, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,7 +93,7 @@ fn ranges(plan: &Plan, terms: &Terms<'_>) -> [Range<usize>; STEPS.len()] {
 /// Runs all phases.
 pub(super) fn run(
     terms: &Terms<'_>,
-    catalog: &mut Catalog,
+    catalog: &mut dyn Committed,
     meters: &Meters,
     facts: &mut dyn FnMut(Fact),
 ) -> Outcome {

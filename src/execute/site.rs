@@ -11,7 +11,7 @@ use crate::value::{Place, SyncTrust};
 
 use super::directories::Trees;
 use super::trouble::Trouble;
-use super::{Meters, Terms, Warning};
+use super::{Meters, Roots, Terms, Warning};
 
 /// Files of this size tell by their failure that larger ones need not be tried.
 const TELLING_BYTES_MIN: u64 = 64 << 10;
@@ -78,7 +78,7 @@ impl<'s> Site<'s> {
     pub(super) fn new(terms: &'s Terms<'s>, meters: &'s Meters) -> Self {
         let versions = match terms.rule.versions {
             Keep::None => None,
-            Keep::Keep(_) => Some(terms.store.versions(terms.run)),
+            Keep::Keep(_) => terms.store.map(|store| store.versions(terms.run)),
         };
         Self {
             terms,
@@ -101,6 +101,14 @@ impl<'s> Site<'s> {
     #[expect(clippy::indexing_slicing, reason = "jobs are only made from indices of this plan")]
     pub(super) fn action(&self, index: usize) -> &'s Action {
         &self.terms.plan.actions[index]
+    }
+
+    /// What the source calls the entry of an action.
+    pub(super) fn source_name(&self, action: &Action) -> &'s [u8] {
+        match self.terms.roots {
+            Roots::Holding { name: Some(name) } => name,
+            Roots::Holding { name: None } | Roots::Alike => self.terms.plan.name(action),
+        }
     }
 
     pub(super) fn place(&self) -> &'s Place {

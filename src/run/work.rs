@@ -33,7 +33,7 @@ pub(super) fn work(work: &Work<'_>, sink: &mut dyn Sink) -> Result<(RuleReport, 
     let stopped = |error: StoreError| RuleOutcome::stopped(&error);
     let idle = work.plan.actions.is_empty() && work.unfinished.is_empty() && !work.first;
     let outcome = if idle { nothing() } else { carried(work, sink)? };
-    let mut report = report_of(work, &outcome);
+    let mut report = report_of(&work.rule.name, work.plan, &outcome);
     report.outcome = match outcome.ended {
         Ended::Finished if report.left() == 0 => RuleOutcome::Done,
         Ended::Finished => RuleOutcome::Partial,
@@ -101,7 +101,8 @@ fn executed(work: &Work<'_>, catalog: &mut Catalog, sink: &mut dyn Sink) -> Resu
         destination: &work.destination.directory,
         source_place: &work.source.place,
         place: work.place,
-        store: work.store,
+        store: Some(work.store),
+        roots: execute::Roots::Alike,
         clock: session.clock,
         cancel: session.cancel,
         engine: &gauge.engine,
@@ -147,11 +148,11 @@ fn prune(work: &Work<'_>) -> Result<Option<Pruned>, StoreError> {
     }
 }
 
-fn report_of(work: &Work<'_>, outcome: &Outcome) -> RuleReport {
-    let plan = work.plan;
+/// What is to be said of a plan that was carried out this far.
+pub(super) fn report_of(rule: &str, plan: &Plan, outcome: &Outcome) -> RuleReport {
     let left = !outcome.failures.is_empty() || !plan.problems.is_empty() || !plan.conflicts.is_empty();
     let ended = if left { RuleOutcome::Partial } else { RuleOutcome::Done };
-    let mut report = RuleReport::ended(&work.rule.name, ended, std::time::Duration::ZERO);
+    let mut report = RuleReport::ended(rule, ended, std::time::Duration::ZERO);
     report.planned = plan.totals;
     report.counts = plan.counts;
     report.done = done_totals(plan, &outcome.done);

@@ -208,14 +208,15 @@ impl Planned<'_> {
             destination: &self.destination,
             source_place: &self.source_place,
             place: &self.place,
-            store: &self.store,
+            store: Some(&self.store),
+            roots: crate::execute::Roots::Alike,
             clock: Clock::system(),
             cancel: &self.bed.cancel,
             engine: &self.engine,
             workers: self.bed.workers,
             as_root: self.bed.as_root,
         };
-        let outcome = execute(&terms, &mut self.catalog.borrow_mut(), &meters, &mut |fact| {
+        let outcome = execute(&terms, &mut *self.catalog.borrow_mut(), &meters, &mut |fact| {
             each(&fact);
             all.push(fact);
         });
