@@ -4,8 +4,11 @@
 //! known by. Nothing here decides whether a run may happen, and losing the state loses history only: destinations say
 //! themselves what they are.
 //!
+//! Copies under way, which leave no other trace, are marked beside it (`copies`).
+//!
 //! `open` finds, makes or sets aside the file; `known` remembers rules, `history` runs.
 
+mod copies;
 mod error;
 mod history;
 mod known;
@@ -15,6 +18,7 @@ mod open;
 #[cfg(test)]
 mod tests;
 
+pub use copies::{Copies, CopyMark, CopyPlace};
 pub use error::RecordError;
 pub use model::{FAILURES_KEPT, KnownRule, RecordedFailure, RuleRecord, RunRecord};
 pub use open::State;
