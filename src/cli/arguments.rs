@@ -110,6 +110,8 @@ pub(super) enum Verb {
     Restore(super::restore::Restore),
     /// Show why a path is copied, removed or left alone; writes nothing
     Explain(Explain),
+    /// Copy files and folders, without a job: whole, verified if wanted, nothing removed
+    Copy(super::copy::Copy),
     /// Show past runs
     History(History),
     /// Show what a place is and can do, and what Twinlane does differently for it

@@ -27,6 +27,11 @@ impl CliError {
         Self { rendered: Some(text), ..Self::usage("the job file is wrong") }
     }
 
+    /// A requirement does not hold; nothing was touched.
+    pub(super) fn refused(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Refused, ..Self::usage(message) }
+    }
+
     /// Something of the system failed before anything was begun.
     pub(super) fn stopped(message: impl Into<String>) -> Self {
         Self { exit: Exit::Stopped, ..Self::usage(message) }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod completions;
+mod copy;
 mod doctor;
 mod error;
 mod explain;
@@ -63,6 +64,7 @@ fn parse_and_run(environment: Environment) -> Exit {
         Some(Verb::Prune(verb)) => prune::run(&mut terminal, verb),
         Some(Verb::Restore(verb)) => restore::run(&mut terminal, verb),
         Some(Verb::Explain(verb)) => explain::run(&mut terminal, verb),
+        Some(Verb::Copy(verb)) => copy::run(&mut terminal, verb),
         Some(Verb::History(verb)) => history::run(&mut terminal, verb),
         Some(Verb::Doctor(verb)) => doctor::run(&mut terminal, verb),
         Some(Verb::Completions(verb)) => Ok(completions::run(&mut terminal, verb)),
@@ -101,13 +103,20 @@ fn in_our_words(error: &clap::Error, environment: Environment) -> Option<CliErro
                 "`twinlane plan {word}` shows what a run would do, `twinlane run {word}` does it"
             )))
         }
-        (ErrorKind::MissingRequiredArgument, _) => Some(CliError::usage("a job is required").help(
+        (ErrorKind::MissingRequiredArgument, _) if misses_job(error) => Some(CliError::usage("a job is required").help(
             match jobs().as_slice() {
                 [] => "no job was found by name: give the path of a job file, or write one with `twinlane init NAME`".to_owned(),
                 all => format!("jobs: {}", listed(all)),
             },
         )),
         _ => None,
+    }
+}
+
+fn misses_job(error: &clap::Error) -> bool {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.iter().any(|argument| argument.contains("JOB")),
+        _ => false,
     }
 }
 

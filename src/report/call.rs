@@ -46,7 +46,8 @@ fn spell(verb: &str, job: &str, rule: Option<&str>, flags: &[String]) -> String 
 
 /// A word as a shell takes it for one: in single quotes where it holds anything else than letters, digits and what paths are
 /// made of (POSIX.1-2024, Shell Command Language, 2.2.2).
-pub(super) fn shell_word(word: &str) -> String {
+#[must_use]
+pub fn shell_word(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+:,@%".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

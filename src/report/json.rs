@@ -167,7 +167,7 @@ fn holder_json(holder: &Holder) -> Value {
     })
 }
 
-fn failure_json(rule: &str, failure: &Failure) -> Value {
+pub(super) fn failure_json(rule: &str, failure: &Failure) -> Value {
     let mut map = Map::new();
     map.insert("event".to_owned(), "failure".into());
     map.insert("rule".to_owned(), rule.into());
@@ -177,7 +177,7 @@ fn failure_json(rule: &str, failure: &Failure) -> Value {
     map.into()
 }
 
-fn rule_json(report: &RuleReport) -> Value {
+pub(super) fn rule_json(report: &RuleReport) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
     put("event", "rule-end".into());

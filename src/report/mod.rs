@@ -4,6 +4,7 @@
 //! nothing: whether there is a terminal, and which colours, is told by the command line.
 
 mod call;
+mod copy;
 mod doctor;
 mod exit;
 mod explain;
@@ -22,7 +23,8 @@ mod text;
 mod versions;
 mod words;
 
-pub use call::Call;
+pub use call::{Call, shell_word};
+pub use copy::{CopyForm, CopySink};
 pub use doctor::{after_doctor, doctor_json, doctor_text};
 pub use exit::{EXIT_CODES, exit_table};
 pub use explain::{Telling, explain_json, explain_text};

@@ -55,16 +55,34 @@ fn plan_lines(
         lines.push(format!("  to    {}", shown(destination)));
     }
     if let Some(plan) = &report.plan {
-        lines.extend(totals_lines(plan));
-        lines.extend(action_lines(plan, verbosity));
-        lines.extend(left_lines(plan));
-        lines.extend(plan.notices.iter().map(|notice| format!("  note: {}", notice_words(notice))));
+        lines.extend(plan_body(plan, verbosity));
         if verbosity == Verbosity::Verbose {
             lines.extend(plan.limits.iter().map(limit_line));
         }
     }
     lines.extend(objection_lines(output, call, report));
     lines
+}
+
+/// What a plan does, what it leaves, and what is to be known.
+pub(super) fn plan_body(plan: &Plan, verbosity: Verbosity) -> Vec<String> {
+    let mut lines = totals_lines(plan);
+    lines.extend(action_lines(plan, verbosity));
+    lines.extend(left_lines(plan));
+    lines.extend(plan.notices.iter().map(|notice| format!("  note: {}", notice_words(notice))));
+    lines
+}
+
+/// Why something that no job asked for would not be done.
+pub(super) fn plan_objection(output: &Output, report: &PlanReport) -> Vec<String> {
+    match &report.objection {
+        Some(RuleOutcome::Refused(refusal)) => {
+            let word = output.paint(Stream::Result, Paint::Bad, "it would be refused:");
+            let advice = refusal.advice().map(|advice| format!("  help: {advice}"));
+            std::iter::once(format!("  {word} {refusal}")).chain(advice).collect()
+        }
+        _ => objection_lines(output, &Call::new("copy", None, Vec::new()), report),
+    }
 }
 
 fn totals_lines(plan: &Plan) -> Vec<String> {

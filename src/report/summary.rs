@@ -32,7 +32,8 @@ pub(super) fn rule_lines(output: &Output, call: &Call, report: &RuleReport, name
     lines
 }
 
-fn sentence(report: &RuleReport) -> String {
+/// What a report comes to, without its outcome's word.
+pub(super) fn sentence(report: &RuleReport) -> String {
     match &report.outcome {
         RuleOutcome::Done | RuleOutcome::Partial | RuleOutcome::Interrupted(_) => numbers(report),
         RuleOutcome::Skipped(skip) => skip.to_string(),
@@ -120,7 +121,9 @@ pub(super) fn conflict_words(conflict: crate::compare::Conflict) -> &'static str
         Conflict::MountPoint => "stays: something is mounted at it or below it",
         Conflict::Foreign => "stays: another rule's destination is at it or below it",
         Conflict::Unread => "stays: not all of it could be read",
-        Conflict::Kind => "stays a directory: without versions, a backup does not replace one",
+        Conflict::Kind => {
+            "stays: the source has another kind of entry there, and without versions nothing keeps the old one"
+        }
         Conflict::Unholdable => "left out: the destination cannot hold this name or size",
         Conflict::Collision => "left out: in the destination, its name is another one's too",
     }

@@ -201,6 +201,7 @@ fn told(
         source_place: &source.place,
         place,
         as_root: session.environment.is_root(),
+        scope: compare::Scope::default(),
         unfinished_runs: &[],
         known: None,
         excluded: compare::ExcludedThere::Kept,

@@ -14,14 +14,14 @@ use super::Refusal;
 use super::roots::{Root, Roots, Target};
 
 /// A directory on the way to a root.
-struct Step {
-    path: PathBuf,
-    directory: Dir,
-    meta: Meta,
+pub(super) struct Step {
+    pub(super) path: PathBuf,
+    pub(super) directory: Dir,
+    pub(super) meta: Meta,
 }
 
 /// The directories above a root, nearest first; those that may not be looked at are left out.
-fn above(root: &Root) -> Vec<Step> {
+pub(super) fn above(root: &Root) -> Vec<Step> {
     let paths = lineage(&root.real).chain(lineage(&root.written));
     paths
         .filter_map(|path| {
@@ -87,11 +87,20 @@ pub(super) fn destination_around(root: &Root) -> Option<(PathBuf, String, String
 
 /// What the march found: one root inside the other.
 pub(super) fn check_nested(roots: &Roots, nested_at: Option<&(Side, RelPath)>) -> Result<(), Refusal> {
+    check_nested_in(&roots.source, &roots.target, nested_at)
+}
+
+/// The same of two roots that do not belong to a rule.
+pub(super) fn check_nested_in(
+    source: &Root,
+    target: &Target,
+    nested_at: Option<&(Side, RelPath)>,
+) -> Result<(), Refusal> {
     let Some((side, at)) = nested_at else { return Ok(()) };
     let below = |path: &Path| path.join(crate::platform::path_from_bytes(at.as_bytes()));
     match side {
-        Side::Source => Err(nested(Side::Destination, &below(&roots.source.shown()), &roots.source.shown())),
-        Side::Destination => Err(nested(Side::Source, &below(&roots.target.shown()), &roots.target.shown())),
+        Side::Source => Err(nested(Side::Destination, &below(&source.shown()), &source.shown())),
+        Side::Destination => Err(nested(Side::Source, &below(&target.shown()), &target.shown())),
     }
 }
 
@@ -105,7 +114,7 @@ fn nested(inner: Side, inner_path: &Path, outer_path: &Path) -> Refusal {
 }
 
 /// Whose destination a directory is.
-fn owner(directory: &Dir) -> Option<(String, String)> {
+pub(super) fn owner(directory: &Dir) -> Option<(String, String)> {
     match Store::find(directory).ok()??.known().ok()? {
         Known::Identity(identity) => Some((identity.job, identity.rule)),
         Known::None | Known::Damaged { .. } => None,

@@ -4,11 +4,12 @@
 //! a rule, a record in the state, and [`Event`]s on the way, for a [`Sink`] that the report implements. Nothing here
 //! looks into files.
 //!
-//! `sync` is `run`, `plan` is `plan`. Both go through `locate` (where a tree is), `roots` (its open handle), `guards` and
+//! `sync` is `run`, `plan` is `plan`, `copy` is `copy`. Both go through `locate` (where a tree is), `roots` (its open handle), `guards` and
 //! `welcome` (may this destination be written at all), `identity` (is this still the source it was) and `survey` (march, seal,
 //! limits); `work` executes and finishes.
 
 mod approach;
+mod copy;
 mod doctor;
 mod events;
 mod explain;
@@ -32,6 +33,9 @@ mod versions;
 mod welcome;
 mod work;
 
+pub use copy::{
+    CopyEnded, CopyError, CopyRequest, Mapped, Ready, SumsWritten, Typed, copy, plan_copy, prepare_copy,
+};
 pub use doctor::{Diagnosis, DoctorError, Knowledge, Trying, diagnose};
 pub use events::{Event, Gauge, Reading, Sink};
 pub use explain::{ExplainError, Explained, Story, Taken, explain_job};

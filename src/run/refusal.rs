@@ -1,6 +1,6 @@
 //! Why a rule was not begun: what was found, in numbers and names, and the way on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::plan::{ActionKind, LimitCheck, Plan, SMALL_BASE};
 use crate::value::{ByteCount, RelPath};
@@ -58,6 +58,18 @@ pub enum Refusal {
         /// The destination.
         path: PathBuf,
         /// The other one.
+        above: PathBuf,
+        /// Its job.
+        job: String,
+        /// Its rule.
+        rule: String,
+    },
+    /// A copy would write into a destination that a rule keeps.
+    #[error("destination `{}` is kept by {job}/{rule}{}: what is copied into it would not be that rule's", .path.display(), beneath(.path, .above))]
+    KeptByRule {
+        /// The destination.
+        path: PathBuf,
+        /// The directory that the rule keeps.
         above: PathBuf,
         /// Its job.
         job: String,
@@ -232,6 +244,7 @@ impl Refusal {
             Self::Same { .. } => "same",
             Self::Nested { .. } => "nested",
             Self::InsideDestination { .. } => "inside_destination",
+            Self::KeptByRule { .. } => "kept_by_rule",
             Self::DelicatePlace { .. } => "delicate_place",
             Self::NotMounted { .. } => "not_mounted",
             Self::Unknown { .. } => "unknown_destination",
@@ -283,6 +296,9 @@ impl Refusal {
                 Some("choose a destination outside the source, and a source outside the destination")
             }
             Self::InsideDestination { .. } => Some("each rule needs a destination of its own, side by side"),
+            Self::KeptByRule { .. } => Some(
+                "copy to a folder outside it; to have the files in there, add them to that rule's source",
+            ),
             Self::SourceEmpty { .. } => Some(
                 "see whether its disk is mounted; where it may be empty, set `require: {source: {nonempty: false}}`",
             ),
@@ -303,6 +319,11 @@ impl Refusal {
             _ => Vec::new(),
         }
     }
+}
+
+/// Where the directory that a rule keeps is not the one that was named.
+fn beneath(path: &Path, above: &Path) -> String {
+    if path == above { String::new() } else { format!(", whose destination is `{}`", above.display()) }
 }
 
 /// `remove 1 and replace 2`, without what is none.
@@ -413,6 +434,7 @@ mod tests {
             Refusal::Same { source_path: path(), destination: path() },
             Refusal::Nested { inner: "source", inner_path: path(), outer: "destination", outer_path: path() },
             Refusal::InsideDestination { path: path(), above: path(), job: text(), rule: text() },
+            Refusal::KeptByRule { path: path(), above: path(), job: text(), rule: text() },
             Refusal::DelicatePlace { path: path(), what: "a home directory" },
             Refusal::NotMounted { path: path(), below: "/mnt" },
             Refusal::Unknown { path: path(), job: text(), rule: text() },

@@ -141,7 +141,7 @@ pub(super) fn parent_root(side: &'static str, path: &Path) -> Result<Root, Refus
 }
 
 /// The destination that is to be made: only its last component may be absent.
-fn to_make(written: PathBuf, absent: PathBuf) -> Result<Target, Refusal> {
+pub(super) fn to_make(written: PathBuf, absent: PathBuf) -> Result<Target, Refusal> {
     let missing = || Refusal::Missing { side: "destination", path: absent };
     let parent = written.parent().ok_or_else(missing)?;
     let parent = match open(parent) {

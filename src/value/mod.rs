@@ -14,8 +14,8 @@ mod run_id;
 mod size;
 mod stage;
 mod stamp;
-mod when;
 mod sums;
+mod when;
 mod zone;
 
 pub use bandwidth::{Bandwidth, BandwidthWindow};
@@ -29,6 +29,6 @@ pub use run_id::{RunId, RunIdError};
 pub use size::{ByteCount, Percent, SizeError};
 pub use stage::StageName;
 pub use stamp::Stamp;
-pub use when::{When, WhenError};
 pub use sums::{SumLine, SumLineError};
+pub use when::{When, WhenError};
 pub use zone::Zone;

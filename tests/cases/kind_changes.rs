@@ -91,5 +91,5 @@ fn bc_33_a_full_directory_of_a_backup_without_versions_is_a_conflict() {
         let kept = world.path(&format!("T/2-{new}"));
         assert_eq!(fs::read_to_string(kept.join("deep/in")).unwrap(), "y\n", "{new}");
     }
-    world.run().expect(1).says("stays a directory");
+    world.run().expect(1).says("nothing keeps the old one");
 }

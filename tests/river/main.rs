@@ -14,6 +14,8 @@
 mod support;
 
 mod copies;
+mod copy;
+mod copy_faithful;
 mod disks;
 mod explain;
 mod failures;

@@ -56,10 +56,10 @@ fn what_is_named_may_lie_beside_its_copy_and_not_around_it() {
     bench.file("s/dir/a", "1");
     bench.names = names(&[("dir", "dir")]);
     std::fs::remove_dir(bench.path("t")).unwrap();
-    std::os::unix::fs::symlink("s", bench.path("t")).unwrap();
+    symlink("s", bench.path("t")).unwrap();
     assert_eq!(said(&bench.march()), [". through"], "the same on both sides");
     std::fs::remove_file(bench.path("t")).unwrap();
-    std::os::unix::fs::symlink("s/dir", bench.path("t")).unwrap();
+    symlink("s/dir", bench.path("t")).unwrap();
     assert_eq!(bench.march().nested, Some((Side::Source, RelPath::parse(b"dir").unwrap())));
 }
 

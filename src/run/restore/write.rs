@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::execute::{Bringer, Failure, FailureKind, Hitch, Landing, Meters, Staged, Terms};
+use crate::execute::{Bringer, Failure, FailureKind, Hitch, Landing, Meters, Roots, Staged, Terms};
 use crate::job::{Durability, Preserve, Rule};
 use crate::plan::Plan;
 use crate::platform::{Attributes as _, Dir, place_at};
@@ -34,7 +34,8 @@ pub(super) fn write(restoration: &mut Restoration, session: &Session<'_>) -> Res
         destination: &target.directory,
         source_place: &restoration.reached.place,
         place: &target.place,
-        store,
+        store: Some(store),
+        roots: Roots::Alike,
         clock: session.clock,
         cancel: session.cancel,
         engine: &engine,
