@@ -124,7 +124,7 @@ impl Gathering {
             notices.push(Notice::StageNames { count: stage_names });
         }
         source_mounts.sort();
-        Draft { directories, problems, notices, source_mounts, counts, nested }
+        Draft { directories, problems, notices, source_mounts, counts, moves: Vec::new(), nested }
     }
 }
 

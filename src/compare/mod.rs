@@ -4,7 +4,7 @@
 //!
 //! Each directory is a work item of its own on one pool of threads: `visit` opens and lists both sides, `merge` goes through the names in
 //! step, `content`, `equal`, `metadata` and `digest` tell whether two entries differ, `node` gathers what was found in one directory and
-//! `gather` the whole. No item ever waits for another one, so that neither the stack nor what is held in memory grows with the depth or
+//! `gather` the whole. `moves` looks for files that got another name, once the draft is there. No item ever waits for another one, so that neither the stack nor what is held in memory grows with the depth or
 //! the width of a tree beyond a fixed number of names and metadata for each level.
 
 mod content;
@@ -15,6 +15,7 @@ mod gather;
 mod march;
 mod merge;
 mod metadata;
+mod moves;
 mod node;
 mod sides;
 mod spread;
@@ -26,6 +27,7 @@ mod verdict;
 mod visit;
 
 pub use march::march;
+pub use moves::{MoveCandidates, MoveTerms};
 pub use terms::{Digests, Equals, ExcludedThere, Extras, Named, ScanMeter, Scope, Terms};
 pub use trace::{Look, Ruling, Trace, Written, trace};
 pub use verdict::*;

@@ -256,6 +256,15 @@ pub struct Counts {
     pub vanished: u64,
 }
 
+/// A file of the destination whose content the source has under another name. Both were read; what becomes of them is for the plan to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The name in the destination whose content is not wanted under it: extra, or changed.
+    pub from: RelPath,
+    /// The name in the source: new, or changed.
+    pub to: RelPath,
+}
+
 /// The result of a march, unordered while it is collected, ordered by path once it is returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
@@ -269,6 +278,8 @@ pub struct Draft {
     pub source_mounts: Vec<RelPath>,
     /// Totals.
     pub counts: Counts,
+    /// Files that got another name, as far as that was looked for; ordered by the new name.
+    pub moves: Vec<Move>,
     /// `Some` where one root was met inside the other by device and inode while walking: at this path of that side.
     pub nested: Option<(Side, RelPath)>,
 }

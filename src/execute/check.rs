@@ -12,7 +12,7 @@ use super::trouble::{Tried as _, Trouble};
 pub(super) enum Closeness {
     /// Everything that shows a change.
     Whole,
-    /// All but ctime: this run has given the inode a further name itself.
+    /// All but ctime: this run has given the inode a further name, or mended it, itself.
     Content,
 }
 
@@ -39,7 +39,15 @@ pub(super) fn check_destination(
     let now = directory.find(site.plan().name(action)).tried("look at the destination")?;
     match (site.plan().destination(action), &now) {
         (None, None) => Ok(None),
-        (Some(observed), Some(found)) if is_still(observed, found, closeness) => Ok(now),
+        (Some(observed), Some(found))
+            if is_still(
+                observed,
+                found,
+                if site.is_mended(observed) { Closeness::Content } else { closeness },
+            ) =>
+        {
+            Ok(now)
+        }
         (None, Some(_)) => Err(Trouble::Moved { what: "something appeared in the destination" }),
         (Some(_), None) => Err(Trouble::Moved { what: "the destination's entry went away" }),
         (Some(_), Some(_)) => Err(Trouble::Moved { what: "the destination changed" }),

@@ -62,7 +62,8 @@ fn begin(site: &Site<'_>, ledger: &Ledger<'_, '_>, index: usize) -> Job {
     site.trees.widen(action.directory);
     site.meters.begin(site.plan().path(action));
     let unlinked = site.plan().link(action).is_some_and(|leader| ledger.has_failed(leader));
-    Job { unlinked, ..Job::new(index) }
+    let kept = site.plan().destination(action).is_some_and(|old| site.is_moved(old));
+    Job { kept, unlinked, ..Job::new(index) }
 }
 
 /// The jobs of a range in order, and those that are to be tried again before it goes on.

@@ -41,6 +41,17 @@ pub(super) struct Ledger<'s, 'f> {
     pub(super) later: Vec<Job>,
 }
 
+/// Marks all directories above a path.
+fn mark_above(above: &mut HashSet<RelPath>, path: &RelPath) {
+    let mut next = path.parent();
+    while let Some(directory) = next {
+        next = directory.parent();
+        if !above.insert(directory) {
+            break;
+        }
+    }
+}
+
 impl<'s, 'f> Ledger<'s, 'f> {
     pub(super) fn new(
         site: &'s Site<'s>,
@@ -187,13 +198,22 @@ impl<'s, 'f> Ledger<'s, 'f> {
                 &mut self.above_failed
             }
         };
-        let mut next = path.parent();
-        while let Some(directory) = next {
-            next = directory.parent();
-            if !above.insert(directory) {
-                break;
-            }
-        }
+        mark_above(above, path);
+    }
+
+    /// Says that a name is still there whose file was to be moved.
+    pub(super) fn stays(&mut self, path: &RelPath) {
+        mark_above(&mut self.above_staying, path);
+    }
+
+    /// Whether an action is committed.
+    pub(super) fn is_done(&self, index: usize) -> bool {
+        self.done.get(index).copied().unwrap_or_default()
+    }
+
+    /// Takes down a change that belongs to an action which was booked before.
+    pub(super) fn add_change(&mut self, change: Change) {
+        self.changes.push(change);
     }
 
     /// Whether the destination is still there, asked after a failure that says nothing about it.

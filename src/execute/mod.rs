@@ -4,7 +4,7 @@
 //! [`Outcome`]. Each name of the destination holds its old or its new content, whole, at every moment. Nothing outside the two
 //! roots is touched: every call is relative to a directory handle that was checked to be the directory that the plan saw.
 //!
-//! The run thread (`phases`, `crew`) hands actions to workers; a worker makes the new entry under a stage name (`file`, `entries`,
+//! The run thread moves files (`moves`) and hands (`phases`, `crew`) actions to workers; a worker makes the new entry under a stage name (`file`, `entries`,
 //! `metadata`); `commit` syncs batches of them and gives them their names; `remove`, `kind` and `finish` run between and after.
 
 mod bring;
@@ -20,6 +20,7 @@ mod kind;
 mod ledger;
 mod metadata;
 mod model;
+mod moves;
 mod phases;
 mod publish;
 mod ready;

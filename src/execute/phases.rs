@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::job::{Remove, Versions};
-use crate::plan::{Action, ActionKind, Plan};
+use crate::plan::{Action, ActionKind, Plan, Reason};
 use crate::platform::Attributes as _;
 use crate::value::{Kind, RelPath, Wish};
 
@@ -14,8 +14,9 @@ use super::file::Copying;
 use super::finish::{Made, finish, is_directory_metadata};
 use super::kind::swap;
 use super::ledger::Ledger;
+use super::moves::make_moves;
 use super::ready::{Event, Job, ended};
-use super::remove::remove;
+use super::remove::{remove, remove_origins};
 use super::retry::patiently;
 use super::site::Site;
 use super::stage::Stage;
@@ -27,6 +28,7 @@ use super::{Committed, Fact, Meters, Outcome, Phase, Terms, clear, crew};
 enum Step {
     RemoveFirst,
     Directories,
+    Moves,
     Contents,
     Links,
     Others,
@@ -36,9 +38,10 @@ enum Step {
     DirectoryMetadata,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step::RemoveFirst,
     Step::Directories,
+    Step::Moves,
     Step::Contents,
     Step::Links,
     Step::Others,
@@ -51,7 +54,9 @@ const STEPS: [Step; 9] = [
 fn step_of(action: &Action, plan: &Plan, terms: &Terms<'_>) -> Step {
     let displaced = plan.destination(action).map(|meta| meta.kind);
     match action.kind {
-        ActionKind::Remove if terms.rule.remove == Remove::Before => Step::RemoveFirst,
+        ActionKind::Remove if terms.rule.remove == Remove::Before && action.reason != Reason::Emptied => {
+            Step::RemoveFirst
+        }
         ActionKind::Remove => Step::Remove,
         ActionKind::Mkdir => Step::Directories,
         ActionKind::Metadata if is_directory_metadata(action) => Step::DirectoryMetadata,
@@ -63,6 +68,7 @@ fn step_of(action: &Action, plan: &Plan, terms: &Terms<'_>) -> Step {
             Step::Late
         }
         ActionKind::Replace if action.entry == Kind::Directory => Step::Directories,
+        ActionKind::Move => Step::Moves,
         ActionKind::Link => Step::Links,
         ActionKind::Replace if plan.link(action).is_some() => Step::Links,
         ActionKind::Copy | ActionKind::Replace if action.entry == Kind::File => Step::Contents,
@@ -99,7 +105,7 @@ pub(super) fn run(
 ) -> Outcome {
     let site = Site::new(terms, meters);
     let mut ledger = Ledger::new(&site, catalog, facts);
-    let [first, directories, contents, links, others, metadata, removals, late, mended] =
+    let [first, directories, moves, contents, links, others, metadata, removals, late, mended] =
         ranges(terms.plan, terms);
     let mut committer = Committer::new(&site);
 
@@ -107,6 +113,7 @@ pub(super) fn run(
     clear::clear_stale(&site, &mut ledger);
     remove(&site, &mut committer, &mut ledger, first);
     let made = make_directories(&site, &mut ledger, directories);
+    let copied = make_moves(&site, &mut committer, &mut ledger, moves);
 
     meters.enter(Phase::Copying);
     let parts = [contents, links, others, metadata];
@@ -119,8 +126,9 @@ pub(super) fn run(
     };
 
     meters.enter(Phase::Removing);
-    if !removals.is_empty() || !late.is_empty() {
+    if !removals.is_empty() || !late.is_empty() || !copied.is_empty() {
         committer.flush(&mut |event| ledger.take(event));
+        remove_origins(&site, &mut ledger, &copied);
         remove(&site, &mut committer, &mut ledger, removals);
         replace_late(&site, &mut committer, &mut ledger, late);
     }

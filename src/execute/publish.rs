@@ -30,7 +30,7 @@ pub(super) fn publish(site: &Site<'_>, ready: Ready<'_>) -> Result<Finished, Tro
         Publish::Swap => swap(site, action, &directory, stage)?,
     }
     let path = site.plan().path(action);
-    if let Some(displaced) = site.plan().destination(action) {
+    if let Some(displaced) = site.plan().destination(action).filter(|old| !site.is_moved(old)) {
         let kept = site.versions.is_some();
         finished.changes.push(Change::Displaced { path: path.clone(), meta: *displaced, kept });
     }

@@ -19,7 +19,7 @@ pub(super) struct Job {
     pub(super) attempt: u32,
     /// It has waited for its source's time grain to pass.
     pub(super) waited: bool,
-    /// Its old content is in versions already.
+    /// Its old content is in versions already, or has another name.
     pub(super) kept: bool,
     /// It found no room while others may have taken it for a moment.
     pub(super) pressed: bool,

@@ -9,7 +9,7 @@ use crate::platform::Dir;
 use crate::store::Change;
 use crate::value::{Kind, Meta, RelPath};
 
-use super::check::{Closeness, check_destination};
+use super::check::{Closeness, check_destination, is_still};
 use super::commit::{BATCH_FILES_MAX, Committer};
 use super::directories::{Opening, open_checked};
 use super::ledger::Ledger;
@@ -55,6 +55,58 @@ pub(super) fn remove<'s>(
         }
     }
     removals.end_waiting();
+}
+
+/// Removes the old names of files that were to be moved and had to be copied. The copies are durable by now.
+pub(super) fn remove_origins(site: &Site<'_>, ledger: &mut Ledger<'_, '_>, copied: &[usize]) {
+    let reason = withheld_all(site, ledger);
+    for &index in copied {
+        let (action, plan) = (site.action(index), site.plan());
+        let (Some(from), Some(origin)) = (plan.link(action), plan.origin(action)) else { continue };
+        let removed = match (reason, ledger.is_done(index) && !ledger.must_stop()) {
+            (_, false) => Err(None),
+            (Some(why), true) => Err(Some(Trouble::Withheld { why })),
+            (None, true) => remove_origin(site, from, origin).map_err(Some),
+        };
+        match removed {
+            Ok(()) => {
+                let kept = site.versions.is_some();
+                ledger.add_change(Change::Displaced { path: from.clone(), meta: *origin, kept });
+            }
+            Err(trouble) => {
+                ledger.stays(from);
+                if let Some(trouble) = trouble {
+                    ledger.fail_beside(from.clone(), &trouble);
+                }
+            }
+        }
+    }
+}
+
+fn remove_origin(site: &Site<'_>, from: &RelPath, origin: &Meta) -> Result<(), Trouble> {
+    let holder = site.trees.id_of(&from.parent().unwrap_or_default()).ok_or(Trouble::NoDirectory)?;
+    let directory = site.trees.destination_to_change(holder)?;
+    let found = directory.find(from.name()).tried("look at the destination")?;
+    // It was mended to be moved, so that its ctime is another one.
+    if !found.is_some_and(|found| is_still(origin, &found, Closeness::Content)) {
+        return Err(Trouble::Moved { what: "the destination changed" });
+    }
+    let source = match site.trees.source(holder) {
+        Ok(source) => source.find(from.name()).tried("look at the source")?,
+        Err(Trouble::Vanished) => None,
+        Err(trouble) => return Err(trouble),
+    };
+    if source.is_some() {
+        return Err(Trouble::Moved { what: "something appeared in the source" });
+    }
+    match &site.versions {
+        Some(versions) => {
+            let ordered = site.place().ordered;
+            patiently(site, || Ok(versions.take(site.original(), &directory, from.name(), from, ordered)?))
+                .map(drop)
+        }
+        None => patiently(site, || directory.remove_file(from.name()).tried("remove it")),
+    }
 }
 
 /// Without versions a removal is for good, so one failure anywhere cancels all of them.

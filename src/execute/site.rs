@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::job::{Choice, Durability, Versions as Keep};
 use crate::plan::{Action, Plan};
 use crate::store::{OriginalDirectory, Versions};
-use crate::value::{Place, SyncTrust};
+use crate::value::{Meta, Place, SyncTrust};
 
 use super::directories::Trees;
 use super::trouble::Trouble;
@@ -59,6 +59,15 @@ const UNKEPT: [(Unkept, &str); 8] = [
     (Unkept::Torn, "files copied while they changed"),
 ];
 
+/// Where the content of an inode is that a move was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// Under its old name, as far as this run knows.
+    Here,
+    /// Under another name too, so that the old one may get other content.
+    MovedOn,
+}
+
 /// Shared by run thread, workers and commit thread; borrowed for one execution.
 pub(super) struct Site<'s> {
     pub(super) terms: &'s Terms<'s>,
@@ -72,6 +81,8 @@ pub(super) struct Site<'s> {
     unkept: [AtomicU64; UNKEPT.len()],
     /// Names that this run gave to inodes that were there.
     links: Mutex<HashMap<(u64, u64), u32>>,
+    /// Inodes that moves have mended, so that their ctime says nothing any more.
+    mended: RwLock<HashMap<(u64, u64), Content>>,
 }
 
 impl<'s> Site<'s> {
@@ -90,6 +101,7 @@ impl<'s> Site<'s> {
             full_from_bytes: AtomicU64::new(u64::MAX),
             unkept: Default::default(),
             links: Mutex::default(),
+            mended: RwLock::default(),
         }
     }
 
@@ -186,6 +198,30 @@ impl<'s> Site<'s> {
     pub(super) fn links_to(&self, inode: (u64, u64)) -> u32 {
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         links.get(&inode).copied().unwrap_or_default()
+    }
+
+    /// Remembers that this run mends an inode that it is going to move.
+    pub(super) fn note_mended(&self, inode: &Meta) {
+        let mut mended = self.mended.write().unwrap_or_else(PoisonError::into_inner);
+        mended.entry((inode.device, inode.inode)).or_insert(Content::Here);
+    }
+
+    /// Remembers that what an inode holds has another name, and that its old one gets other content.
+    pub(super) fn note_moved(&self, inode: &Meta) {
+        let mut mended = self.mended.write().unwrap_or_else(PoisonError::into_inner);
+        mended.insert((inode.device, inode.inode), Content::MovedOn);
+    }
+
+    /// Whether this run has changed the ctime of an inode, or may have.
+    pub(super) fn is_mended(&self, inode: &Meta) -> bool {
+        let mended = self.mended.read().unwrap_or_else(PoisonError::into_inner);
+        mended.contains_key(&(inode.device, inode.inode))
+    }
+
+    /// Whether what an inode holds has another name by now: its old one displaces nothing.
+    pub(super) fn is_moved(&self, inode: &Meta) -> bool {
+        let mended = self.mended.read().unwrap_or_else(PoisonError::into_inner);
+        mended.get(&(inode.device, inode.inode)) == Some(&Content::MovedOn)
     }
 
     /// Whether owner and group are carried over.

@@ -111,6 +111,17 @@ impl Trouble {
         })
     }
 
+    /// Whether what was tried is beyond what the places, or this user's rights, allow, so that a copy is the way.
+    pub(super) fn is_beyond_places(&self) -> bool {
+        use io::ErrorKind::{CrossesDevices, InvalidInput, PermissionDenied, TooManyLinks, Unsupported};
+        self.io().is_some_and(|error| {
+            matches!(
+                error.kind(),
+                CrossesDevices | InvalidInput | PermissionDenied | TooManyLinks | Unsupported
+            )
+        })
+    }
+
     /// Whether a handle is of no use any more (NFS).
     pub(super) fn is_stale(&self) -> bool {
         self.io().is_some_and(|error| error.kind() == io::ErrorKind::StaleNetworkFileHandle)

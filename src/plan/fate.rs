@@ -17,6 +17,8 @@ pub(super) enum Timing {
     InTurn,
     /// After the removals: a directory of the destination has to be emptied first.
     Late,
+    /// A move, after those of its chain that have a lower number.
+    Turn(u32),
 }
 
 /// An action in the making.
@@ -25,7 +27,7 @@ pub(super) struct Deed {
     pub(super) kind: ActionKind,
     pub(super) reason: Reason,
     pub(super) timing: Timing,
-    /// The name whose inode this one gets.
+    /// The name whose inode this one gets: as a further name, or by a move.
     pub(super) leader: Option<At>,
 }
 
@@ -36,6 +38,14 @@ impl Deed {
 
     pub(super) fn late(kind: ActionKind, reason: Reason) -> Self {
         Self { timing: Timing::Late, ..Self::new(kind, reason) }
+    }
+
+    /// How many moves of its chain come before this one.
+    pub(super) fn turn(self) -> u32 {
+        match self.timing {
+            Timing::Turn(turn) => turn,
+            Timing::InTurn | Timing::Late => 0,
+        }
     }
 
     pub(super) fn linked_to(self, leader: At) -> Self {
@@ -54,6 +64,8 @@ pub(super) enum Fate {
     Emptied,
     /// A directory that is made only where something below it is made.
     IfNeeded,
+    /// Its file gets another name, which takes it away from here.
+    Leaves,
     /// It becomes an action.
     Act(Deed),
 }

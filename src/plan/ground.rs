@@ -116,6 +116,27 @@ impl Ground {
         self.directories.get(index)
     }
 
+    /// The name of exactly this path.
+    pub(super) fn at(&self, path: &RelPath) -> Option<At> {
+        let parent = path.parent()?;
+        let directory = self.directories.binary_search_by(|directory| directory.path.cmp(&parent)).ok()?;
+        let findings = &self.directories.get(directory)?.findings;
+        let finding = findings.binary_search_by(|finding| (*finding.name).cmp(path.name())).ok()?;
+        Some(At { directory, finding })
+    }
+
+    /// The file system of the destination on which a directory is, or is going to be made.
+    pub(super) fn device_of(&self, directory: usize) -> Option<u64> {
+        let mut next = Some(directory);
+        while let Some(index) = next {
+            if let Some(destination) = self.directories.get(index)?.destination {
+                return Some(destination.device);
+            }
+            next = self.above(index).map(|above| above.directory);
+        }
+        None
+    }
+
     /// Sums over a directory and all below it.
     pub(super) fn sums_within(&self, path: &RelPath) -> Sums {
         let range = range_within(&self.directories, path, |directory| &directory.path);

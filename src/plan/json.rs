@@ -14,6 +14,7 @@ impl ActionKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Mkdir => "mkdir",
+            Self::Move => "move",
             Self::Copy => "copy",
             Self::Replace => "replace",
             Self::Link => "link",
@@ -76,7 +77,7 @@ impl Plan {
             object.insert("bytes".to_owned(), source.size.into());
         }
         if let Some(link) = link {
-            put_path(&mut object, "to", link);
+            put_path(&mut object, if action.kind == ActionKind::Move { "from" } else { "to" }, link);
         }
         object.into()
     }
@@ -89,6 +90,7 @@ impl Totals {
         json!({
             "actions": self.actions,
             "mkdir": self.mkdir,
+            "move": self.moves,
             "copy": self.copy,
             "replace": self.replace,
             "link": self.link,
@@ -110,6 +112,7 @@ impl Totals {
         Self {
             actions: sum("actions"),
             mkdir: sum("mkdir"),
+            moves: sum("move"),
             copy: sum("copy"),
             replace: sum("replace"),
             link: sum("link"),

@@ -2,7 +2,7 @@
 //!
 //! Links between names are not looked at here (see `links`), nor whether passed-through directories are needed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::{Age, Conflict, Finding, Unheld, Verdict};
 use crate::job::{Mode, Overwrite, Versions};
@@ -26,6 +26,8 @@ pub(super) struct Judged {
     pub(super) unheld: BTreeMap<Unheld, u64>,
     /// Extra directories that stay for what they hold.
     pub(super) stayed: u64,
+    /// Names whose files get other names.
+    pub(super) moved_on: BTreeSet<At>,
 }
 
 impl Judged {
@@ -59,6 +61,7 @@ pub(super) fn judge(ground: &Ground, terms: &Terms<'_>) -> Judged {
         conflicts: Vec::new(),
         unheld: BTreeMap::new(),
         stayed: 0,
+        moved_on: BTreeSet::new(),
     };
     let mut judge = Judge { ground, terms, judged };
     for (index, directory) in ground.directories.iter().enumerate() {
@@ -138,7 +141,7 @@ impl Judge<'_> {
                 }
                 _ => standing,
             },
-            (_, Fate::Stay | Fate::IfNeeded) => standing,
+            (_, Fate::Stay | Fate::IfNeeded | Fate::Leaves) => standing,
         }
     }
 

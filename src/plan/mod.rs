@@ -5,7 +5,7 @@
 //!
 //! [`seal`] goes through the files of this room in this order: `ground` puts the draft in order, `judge` gives each
 //! name a fate (asking `displaced` whether a directory may go and `room` whether the place can hold a name), `links`
-//! settles names that share inodes, `order` numbers and sorts, `limits` checks. `json` renders.
+//! settles names that share inodes, `moves` makes moves of copies and removals, `order` numbers and sorts, `limits` checks. `json` renders.
 
 mod displaced;
 mod fate;
@@ -15,6 +15,7 @@ mod judge;
 mod limits;
 mod links;
 mod model;
+mod moves;
 mod order;
 mod reason;
 mod room;

@@ -3,11 +3,13 @@
 use crate::compare::{Conflict, Counts, Difference, MetaDifference, Notice, Problem};
 use crate::value::{Kind, Meta, RelPath};
 
-/// What an action does (DESIGN §1). `move` and `reuse` come with the issues that plan them.
+/// What an action does (DESIGN §1). `reuse` comes with the issue that plans it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ActionKind {
     /// Makes a directory.
     Mkdir,
+    /// Gives a file of the destination another name, in the place of what stands under that one.
+    Move,
     /// Makes a file from the source's content where there is none.
     Copy,
     /// Puts a new entry in the place of an old one, whose content becomes a version.
@@ -47,6 +49,10 @@ pub enum Reason {
     LinkBroken,
     /// The directory is needed above something that is made.
     Needed,
+    /// A file of the destination has the content that the source has under this name.
+    Moved,
+    /// Only in the destination, and what it held got other names.
+    Emptied,
 }
 
 /// Index into [`Plan::directories`].
@@ -72,8 +78,10 @@ pub struct Action {
     pub source: u32,
     /// Index into [`Plan::metas`] of the destination as observed, or `u32::MAX` where nothing was.
     pub destination: u32,
-    /// For `Link`, or a `Replace` that links: index into [`Plan::links`], else `u32::MAX`.
+    /// For `Link`, a `Replace` that links, or a `Move`: index into [`Plan::links`] of the name whose inode this one gets, else `u32::MAX`.
     pub link: u32,
+    /// For `Move`: index into [`Plan::metas`] of the file that is moved, as observed under its old name, else `u32::MAX`.
+    pub origin: u32,
 }
 
 /// No entry in a side table.
@@ -107,6 +115,8 @@ pub struct Totals {
     /// Actions by kind.
     pub mkdir: u64,
     /// See [`ActionKind`].
+    pub moves: u64,
+    /// See [`ActionKind`].
     pub copy: u64,
     /// See [`ActionKind`].
     pub replace: u64,
@@ -126,7 +136,8 @@ pub struct Totals {
     pub allocated: u64,
     /// Entries that count against `limits.remove`: removed ones, each with all below it.
     pub removed_entries: u64,
-    /// Entries that count against `limits.replace`: replaced ones, a kind-changed directory with all below it.
+    /// Entries that count against `limits.replace`: those whose content goes, a kind-changed directory with all below it. A file that gets
+    /// another name counts as nothing.
     pub replaced_entries: u64,
 }
 
@@ -136,6 +147,7 @@ impl Totals {
         self.actions += 1;
         *match kind {
             ActionKind::Mkdir => &mut self.mkdir,
+            ActionKind::Move => &mut self.moves,
             ActionKind::Copy => &mut self.copy,
             ActionKind::Replace => &mut self.replace,
             ActionKind::Link => &mut self.link,
@@ -167,7 +179,7 @@ pub struct LimitCheck {
 /// All actions of one rule for one run; sealed: it does not depend on the order in which directories were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// In the order of execution (DESIGN §8): directories down; files copied and replaced; links; symlinks and
+    /// In the order of execution (DESIGN §8): directories down; files moved, the ends of chains first; files copied and replaced; links; symlinks and
     /// specials, made and replaced; metadata of non-directories; removals, children before parents; late replacements; metadata of directories, children
     /// before parents, the root last.
     pub actions: Vec<Action>,
@@ -177,7 +189,7 @@ pub struct Plan {
     pub names: Vec<u8>,
     /// Metadata as observed, of either side.
     pub metas: Vec<Meta>,
-    /// Paths in the destination that links refer to.
+    /// Paths in the destination that links and moves refer to.
     pub links: Vec<RelPath>,
     /// Sums.
     pub totals: Totals,
@@ -228,7 +240,13 @@ impl Plan {
         self.metas.get(action.destination as usize)
     }
 
-    /// The destination path that a link action gives a further name to.
+    /// The destination's file that an action moves, as observed under its old name.
+    #[must_use]
+    pub fn origin(&self, action: &Action) -> Option<&Meta> {
+        self.metas.get(action.origin as usize)
+    }
+
+    /// The destination path that a link action gives a further name to, or that a move takes its file from.
     #[must_use]
     pub fn link(&self, action: &Action) -> Option<&RelPath> {
         self.links.get(action.link as usize)

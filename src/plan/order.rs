@@ -9,7 +9,7 @@ use crate::value::{Kind, Meta, RelPath};
 use super::fate::{At, Deed, Standing, Timing};
 use super::ground::{Ground, has_directory};
 use super::judge::Judged;
-use super::{Action, ActionKind, DirectoryId, NONE, PlannedDirectory, Terms, Totals};
+use super::{Action, ActionKind, DirectoryId, NONE, PlannedDirectory, Reason, Terms, Totals};
 
 /// The parts of a plan that come from actions.
 pub(super) struct Sealed {
@@ -31,6 +31,7 @@ enum Phase {
     /// Removals of `remove: before`.
     Before,
     Directories,
+    Moves,
     Contents,
     Links,
     Others,
@@ -44,9 +45,11 @@ impl Phase {
     fn of(deed: Deed, finding: &Finding, remove: Remove) -> Self {
         let source_kind = finding.source.map(|meta| meta.kind);
         match deed.kind {
-            ActionKind::Remove if remove == Remove::Before => Self::Before,
+            // It is empty only after the moves.
+            ActionKind::Remove if remove == Remove::Before && deed.reason != Reason::Emptied => Self::Before,
             ActionKind::Remove => Self::Removals,
             ActionKind::Mkdir => Self::Directories,
+            ActionKind::Move => Self::Moves,
             ActionKind::Link => Self::Links,
             ActionKind::Symlink | ActionKind::Special => Self::Others,
             ActionKind::Metadata if source_kind == Some(Kind::Directory) => Self::DirectoryMetadata,
@@ -71,8 +74,9 @@ pub(super) fn seal_actions(ground: &Ground, judged: &Judged, terms: &Terms<'_>) 
         .deeds()
         .map(|(at, deed)| (Phase::of(deed, ground.finding(at), terms.rule.remove), at, deed))
         .collect();
-    steps.sort_by(|(phase, at, _), (other_phase, other_at, _)| {
-        phase.cmp(other_phase).then(if phase.goes_up() { other_at.cmp(at) } else { at.cmp(other_at) })
+    steps.sort_by(|(phase, at, deed), (other_phase, other_at, other_deed)| {
+        let by_path = if phase.goes_up() { other_at.cmp(at) } else { at.cmp(other_at) };
+        phase.cmp(other_phase).then(deed.turn().cmp(&other_deed.turn())).then(by_path)
     });
     let mut tables = Tables::new(ground, &steps);
     for (_, at, deed) in steps {
@@ -97,7 +101,10 @@ impl<'a> Tables<'a> {
     fn new(ground: &'a Ground, steps: &[(Phase, At, Deed)]) -> Self {
         let mut numbers = vec![NONE; ground.directories.len()];
         let root = At { directory: 0, finding: 0 };
-        for at in steps.iter().map(|(_, at, _)| *at).chain([root]) {
+        // Names are taken from the directories that moves take files from.
+        let origins = steps.iter().filter(|(phase, ..)| *phase == Phase::Moves);
+        let origins = origins.filter_map(|(_, _, deed)| deed.leader);
+        for at in steps.iter().map(|(_, at, _)| *at).chain(origins).chain([root]) {
             if let Some(number) = numbers.get_mut(at.directory) {
                 *number = 0;
             }
@@ -151,6 +158,10 @@ impl<'a> Tables<'a> {
             Some(leader) => self.link(leader)?,
             None => NONE,
         };
+        let origin = match deed.leader.filter(|_| deed.kind == ActionKind::Move) {
+            Some(origin) => self.meta(self.ground.finding(origin).destination)?,
+            None => NONE,
+        };
         let of = if deed.kind == ActionKind::Remove { finding.destination } else { finding.source };
         self.sealed.names.extend_from_slice(&finding.name);
         Some(Action {
@@ -163,6 +174,7 @@ impl<'a> Tables<'a> {
             source,
             destination,
             link,
+            origin,
         })
     }
 
@@ -194,8 +206,12 @@ impl<'a> Tables<'a> {
                 if terms.rule.preserve.sparse { source.allocated } else { source.allocated.max(source.size) };
         }
         match deed.kind {
+            ActionKind::Move => {
+                let displaces = finding.destination.is_some() && !judged.moved_on.contains(&at);
+                totals.replaced_entries += u64::from(displaces);
+            }
             ActionKind::Replace => {
-                totals.replaced_entries += 1;
+                totals.replaced_entries += u64::from(!judged.moved_on.contains(&at));
                 if has_directory(finding) {
                     totals.replaced_entries += self.ground.sums_within(&self.ground.path(at)).entries;
                 }

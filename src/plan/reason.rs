@@ -21,6 +21,8 @@ impl Reason {
             Self::HardLink => "hard link".into(),
             Self::LinkBroken => "no longer a hard link".into(),
             Self::Needed => "needed for what is below".into(),
+            Self::Moved => "same content under another name".into(),
+            Self::Emptied => "only in the destination, emptied by moves".into(),
         }
     }
 }
@@ -93,6 +95,8 @@ mod tests {
             ),
             (Reason::Metadata(MetaDifference::XATTRS), "extended attributes differ"),
             (Reason::Extra, "only in the destination"),
+            (Reason::Moved, "same content under another name"),
+            (Reason::Emptied, "only in the destination, emptied by moves"),
         ] {
             assert_eq!(reason.words(), words);
         }

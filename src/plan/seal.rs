@@ -9,6 +9,7 @@ use super::ground::Ground;
 use super::judge::{Judged, judge, settle_passages};
 use super::limits::check_limits;
 use super::links::settle_links;
+use super::moves::settle_moves;
 use super::order::{Sealed, seal_actions};
 
 /// Who runs, as far as it decides what can be made.
@@ -41,10 +42,11 @@ pub struct Terms<'a> {
 /// of its own, and so does its parent; a finding with an empty name in the root's draft speaks of the root itself.
 #[must_use]
 pub fn seal(draft: Draft, terms: &Terms<'_>) -> Plan {
-    let Draft { directories, mut problems, notices, mut source_mounts, mut counts, nested: _ } = draft;
+    let Draft { directories, mut problems, notices, mut source_mounts, mut counts, moves, nested: _ } = draft;
     let ground = Ground::new(directories, &problems, &notices);
     let mut judged = judge(&ground, terms);
     settle_links(&ground, terms, &mut judged);
+    settle_moves(&ground, terms, &moves, &mut judged);
     settle_passages(&ground, &mut judged);
     let Sealed { actions, directories, names, metas, links, totals, freed_bytes, overflow } =
         seal_actions(&ground, &judged, terms);

@@ -187,6 +187,7 @@ pub(super) fn rule_json(report: &RuleReport) -> Value {
     let done = json!({
         "actions": report.done.actions,
         "mkdir": report.done.mkdir,
+        "move": report.done.moves,
         "copy": report.done.copy,
         "replace": report.done.replace,
         "link": report.done.link,

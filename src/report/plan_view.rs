@@ -17,9 +17,10 @@ const SHOWN_MAX: usize = 5;
 const LEFT_MAX: usize = 20;
 
 /// The order in which kinds are shown: what may hurt first, then what is made, from the outside in.
-const KINDS: [ActionKind; 8] = [
+const KINDS: [ActionKind; 9] = [
     ActionKind::Remove,
     ActionKind::Replace,
+    ActionKind::Move,
     ActionKind::Mkdir,
     ActionKind::Copy,
     ActionKind::Link,
@@ -123,6 +124,9 @@ fn action_lines(plan: &Plan, verbosity: Verbosity) -> Vec<String> {
 
 fn action_line(plan: &Plan, action: &Action) -> String {
     let path = plan.path(action);
+    if let Some(from) = plan.link(action).filter(|_| action.kind == ActionKind::Move) {
+        return format!("    {:<9} {} ← {}", action.kind.word(), shown(&path), shown(from));
+    }
     let root = if path.is_root() { "the destination itself: " } else { "" };
     format!("    {:<9} {}  ({root}{})", action.kind.word(), shown(&path), plan.reason_words(action))
 }

@@ -42,9 +42,10 @@ pub(super) fn span(time: Duration) -> String {
 
 /// What was done (or will be): `12 copied, 3 replaced, 1 removed`; empty for nothing.
 pub(super) fn actions(totals: &Totals, tense: Tense) -> String {
-    let words: [(u64, [&str; 2]); 8] = [
+    let words: [(u64, [&str; 2]); 9] = [
         (totals.copy, ["to copy", "copied"]),
         (totals.replace, ["to replace", "replaced"]),
+        (totals.moves, ["to move", "moved"]),
         (totals.remove, ["to remove", "removed"]),
         (totals.mkdir, ["directories to make", "directories made"]),
         (totals.link, ["to link", "linked"]),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{ActionKind, LimitCheck, Plan, SMALL_BASE};
+use crate::plan::{Action, ActionKind, LimitCheck, Plan, SMALL_BASE};
 use crate::value::{ByteCount, RelPath};
 
 /// A requirement or limit that does not hold. Nothing of the rule was written.
@@ -358,8 +358,11 @@ fn first_entries(plan: &Plan, limit: &str) -> Vec<String> {
         "replace" => kind == ActionKind::Replace,
         _ => false,
     };
-    let mut paths: Vec<RelPath> =
-        plan.actions.iter().filter(|action| counts(action.kind)).map(|action| plan.path(action)).collect();
+    let goes = |action: &&Action| {
+        counts(action.kind)
+            || (limit == "replace" && action.kind == ActionKind::Move && plan.destination(action).is_some())
+    };
+    let mut paths: Vec<RelPath> = plan.actions.iter().filter(goes).map(|action| plan.path(action)).collect();
     // Removals are planned children first; people read from the top.
     paths.sort();
     paths.truncate(SHOWN_MAX);

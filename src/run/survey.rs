@@ -1,6 +1,8 @@
 //! From two open roots to a sealed plan, and what speaks against it. Writes nothing.
 
-use crate::compare::{self, Digests, Draft, ExcludedThere, Extent, Side, march};
+use crate::compare::{
+    self, Digests, Draft, ExcludedThere, Extent, Move, MoveCandidates, MoveTerms, Side, march,
+};
 use crate::execute::engine_settings;
 use crate::filter::Filter;
 use crate::job::{Comparison, Retention, Rule, Versions, WhenFull};
@@ -39,6 +41,10 @@ pub(super) fn survey_seen(
     }
     check_nested(&approach.roots, draft.nested.as_ref()).map_err(RuleOutcome::refused)?;
     check_read(&draft).map_err(RuleOutcome::refused)?;
+    draft.moves = moved(session, rule, approach, &draft)?;
+    if session.cancel.is_raised() {
+        return Err(interrupted(session));
+    }
     draft.problems.extend(approach.lost.iter().cloned());
     look(&draft);
     let place = match store {
@@ -156,6 +162,48 @@ fn marched(
         threads,
         handle_budget: environment.handle_budget(),
     }))
+}
+
+/// Looks for files that got another name. A first run takes no name away from what it finds in its destination.
+fn moved(
+    session: &Session<'_>,
+    rule: &Rule,
+    approach: &Approach,
+    draft: &Draft,
+) -> Result<Vec<Move>, RuleOutcome> {
+    let (Target::There(destination), Standing::Own(_) | Standing::Accepted) =
+        (&approach.roots.target, &approach.standing)
+    else {
+        return Ok(Vec::new());
+    };
+    let source = &approach.roots.source;
+    let terms = MoveTerms {
+        source: &source.directory,
+        destination: &destination.directory,
+        rule,
+        source_place: &source.place,
+        place: &approach.place,
+        cancel: session.cancel,
+        threads: match session.workers() {
+            Workers::One => 1,
+            Workers::Many(count) => count,
+        },
+        now: session.clock.now(),
+    };
+    let candidates = MoveCandidates::of(draft, &terms);
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (engine, _) = start_engine(session, rule)?;
+    let view = match &approach.store {
+        Some(store) => store.view().map_err(|error| RuleOutcome::stopped(&error))?,
+        None => ViewSource::Absent,
+    };
+    let known = match &view {
+        ViewSource::Open(view) => Some(view as &dyn Digests),
+        ViewSource::Absent | ViewSource::Unreadable(_) => None,
+    };
+    Ok(candidates.settle(&terms, &engine, known))
 }
 
 /// Threads wait for the device most of the time; fewer leave a rotating or remote one idle.

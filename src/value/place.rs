@@ -74,6 +74,13 @@ pub struct Place {
 }
 
 impl Place {
+    /// Whether a file may be moved over another one, or away from a name that gets other content: the name has its old or its new content at
+    /// every moment only where an inode can have two names for that moment.
+    #[must_use]
+    pub fn moves_over(&self) -> bool {
+        self.hard_links
+    }
+
     /// What this place would make of a time: clamped to its range and floored to its grain.
     #[must_use]
     pub fn held_time(&self, time: Stamp) -> Stamp {

@@ -20,6 +20,7 @@ mod disks;
 mod explain;
 mod failures;
 mod guidance;
+mod moves;
 mod output;
 mod places;
 mod refusals;

@@ -250,6 +250,7 @@ fn push(plan: &mut Plan, step: Step) {
         source: row(&mut plan.metas, step.source),
         destination: row(&mut plan.metas, step.destination),
         link: row(&mut plan.links, step.link),
+        origin: NONE,
     };
     plan.actions.push(action);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::tree::{Tree, compare, path};
+use super::tree::{Tree, compare, path, with_moves};
 use super::world::{place, rule, terms};
 use crate::compare::{Extent, Notice, Problem, Side};
 use crate::job::{Durability, Mode, Rule};
@@ -15,12 +15,12 @@ const SCHEMA: &str = include_str!("../../../schemas/plan.schema.json");
 
 /// A plan in which each list holds something.
 fn full() -> Plan {
-    let mut source = Tree::read(1, "a 1@1; b = a; d/; d/f 2@9; l -> x; m 3@3 600; p |; swap 1@1");
+    let mut source = Tree::read(1, "a 1@1; b = a; d/; d/f 2@9; l -> x; m 3@3 600; p |; swap 1@1; now 7@7");
     let raw = source.names[&path("m")];
     source.names.insert(RelPath::parse(b"a\xffb").unwrap(), raw);
     source.take(&path("m"));
-    let destination = Tree::read(2, "d/ 700; d/f 1@1; old 1@1; m 3@3; swap/; swap/k 1@1");
-    let mut draft = compare(&source, &destination);
+    let destination = Tree::read(2, "d/ 700; d/f 1@1; old 1@1; m 3@3; swap/; swap/k 1@1; then 7@7");
+    let mut draft = with_moves(compare(&source, &destination));
     let side = Side::Source;
     draft.problems = vec![
         Problem { path: path("z"), side, message: "cannot read `z`".to_owned(), extent: Extent::Subtree },
@@ -112,6 +112,6 @@ fn the_form_of_a_plan() {
     let source = Tree::read(1, "a 5@2; b = a; d/");
     let plan =
         seal(compare(&source, &Tree::read(2, "a 1@1; old -> x")), &terms(&rule(Mode::Mirror), &place()));
-    let expected = r#"{"job":"disk","rule":"photos","totals":{"actions":4,"mkdir":1,"copy":0,"replace":1,"link":1,"symlink":0,"special":0,"metadata":0,"remove":1,"bytes":5,"allocated":4096,"removed_entries":1,"replaced_entries":1},"limits":[{"limit":"remove","written":"25%","planned":1,"allowed":5,"base":2,"holds":true},{"limit":"replace","written":"50%","planned":1,"allowed":10,"base":2,"holds":true},{"limit":"min_free","written":"1%","planned":4096,"allowed":1077521395221,"base":2199023255552,"holds":true}],"actions":[{"action":"mkdir","path":"d","kind":"directory","reason":"new"},{"action":"replace","path":"a","kind":"file","reason":"newer, size differs","bytes":5},{"action":"link","path":"b","kind":"file","reason":"hard link","to":"a"},{"action":"remove","path":"old","kind":"symlink","reason":"only in the destination"}],"conflicts":[],"problems":[],"notices":[]}"#;
+    let expected = r#"{"job":"disk","rule":"photos","totals":{"actions":4,"mkdir":1,"move":0,"copy":0,"replace":1,"link":1,"symlink":0,"special":0,"metadata":0,"remove":1,"bytes":5,"allocated":4096,"removed_entries":1,"replaced_entries":1},"limits":[{"limit":"remove","written":"25%","planned":1,"allowed":5,"base":2,"holds":true},{"limit":"replace","written":"50%","planned":1,"allowed":10,"base":2,"holds":true},{"limit":"min_free","written":"1%","planned":4096,"allowed":1077521395221,"base":2199023255552,"holds":true}],"actions":[{"action":"mkdir","path":"d","kind":"directory","reason":"new"},{"action":"replace","path":"a","kind":"file","reason":"newer, size differs","bytes":5},{"action":"link","path":"b","kind":"file","reason":"hard link","to":"a"},{"action":"remove","path":"old","kind":"symlink","reason":"only in the destination"}],"conflicts":[],"problems":[],"notices":[]}"#;
     assert_eq!(plan.to_json("disk", "photos").to_string(), expected);
 }

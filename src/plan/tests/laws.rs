@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::spec::Spec;
-use super::tree::{Inode, Judgement, Tree, compare, judgement};
+use super::tree::{Inode, Judgement, Tree, compare, judgement, with_moves};
 use super::world::{carry_out, kept_versions, place, rule, terms, told};
 use crate::compare::Draft;
 use crate::job::{self, Mode, Overwrite, Remove, Rule, Versions};
-use crate::plan::{Action, ActionKind, Plan, seal};
+use crate::plan::{Action, ActionKind, Plan, Reason, seal};
 use crate::value::{Kind, RelPath};
 
 #[derive(Clone, Debug)]
@@ -214,14 +214,16 @@ fn check_links(rule: &Rule, source: &Tree, before: &Tree, after: &Tree) {
 
 /// Sums by comparing the tree before and after, without a look at the actions.
 fn check_totals(plan: &Plan, source: &Tree, before: &Tree, after: &Tree) {
+    let moves = plan.actions.iter().filter(|action| action.kind == ActionKind::Move);
+    let moved: Vec<&RelPath> = moves.filter_map(|action| plan.link(action)).collect();
     let changed = |path: &RelPath| after.names.contains_key(path) && before.names[path] != after.names[path];
     let made_way = |path: &RelPath| {
         std::iter::successors(path.parent(), RelPath::parent)
             .any(|above| changed(&above) && !after.is_directory(&above))
     };
-    let gone = before.names.keys().filter(|path| !after.names.contains_key(path));
+    let gone = before.names.keys().filter(|path| !after.names.contains_key(path) && !moved.contains(path));
     let (displaced, removed): (Vec<&RelPath>, Vec<&RelPath>) = gone.partition(|path| made_way(path));
-    let replaced = before.names.keys().filter(|path| changed(path)).count();
+    let replaced = before.names.keys().filter(|path| changed(path) && !moved.contains(path)).count();
     assert_eq!(plan.totals.removed_entries, removed.len() as u64, "removed {removed:?}");
     assert_eq!(plan.totals.replaced_entries, (replaced + displaced.len()) as u64, "replaced");
     let bytes: u64 = after
@@ -239,20 +241,21 @@ fn check_totals(plan: &Plan, source: &Tree, before: &Tree, after: &Tree) {
 }
 
 fn check_order(plan: &Plan, rule: &Rule) {
-    use ActionKind::{Copy, Link, Metadata, Mkdir, Remove, Replace, Special, Symlink};
+    use ActionKind::{Copy, Link, Metadata, Mkdir, Move, Remove, Replace, Special, Symlink};
     let makes_way =
         |action: &Action| plan.destination(action).is_some_and(|meta| meta.kind == Kind::Directory);
     let phase = |action: &Action| match (action.kind, action.entry) {
-        (Remove, _) if rule.remove == job::Remove::Before => 0,
-        (Replace, _) if makes_way(action) && rule.versions == Versions::None => 7,
+        (Remove, _) if rule.remove == job::Remove::Before && action.reason != Reason::Emptied => 0,
+        (Replace, _) if makes_way(action) && rule.versions == Versions::None => 8,
         (Mkdir, _) | (Replace, Kind::Directory) => 1,
-        (Link, _) => 3,
-        (Replace, _) if plan.link(action).is_some() => 3,
-        (Copy | Replace, Kind::File) => 2,
-        (Symlink | Special | Copy | Replace, _) => 4,
-        (Metadata, Kind::Directory) => 8,
-        (Metadata, _) => 5,
-        (Remove, _) => 6,
+        (Move, _) => 2,
+        (Link, _) => 4,
+        (Replace, _) if plan.link(action).is_some() => 4,
+        (Copy | Replace, Kind::File) => 3,
+        (Symlink | Special | Copy | Replace, _) => 5,
+        (Metadata, Kind::Directory) => 9,
+        (Metadata, _) => 6,
+        (Remove, _) => 7,
     };
     let phases: Vec<u8> = plan.actions.iter().map(phase).collect();
     assert!(phases.is_sorted(), "{phases:?} {:?}", told(plan));
@@ -263,10 +266,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, max_shrink_iters: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_plan_makes_what_is_wanted_in_an_order_that_works((source, destination) in trees(), rule in any_rule(), seed in any::<u64>()) {
+    fn a_plan_makes_what_is_wanted_in_an_order_that_works((source, destination) in trees(), rule in any_rule(), seed in any::<u64>(), moves in any::<bool>()) {
         let place = place();
         let terms = terms(&rule, &place);
-        let draft = compare(&source, &destination);
+        let mut draft = compare(&source, &destination);
+        if moves && rule.mode == Mode::Mirror {
+            draft = with_moves(draft);
+        }
         let plan = seal(draft.clone(), &terms);
         let after = carry_out(&plan, &rule, &source, &destination);
 

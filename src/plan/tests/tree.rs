@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::{
-    Age, Counts, Difference, DirectoryDraft, Draft, Extent, Finding, MetaDifference, Problem, Side, Verdict,
+    Age, Counts, Difference, DirectoryDraft, Draft, Extent, Finding, MetaDifference, Move, Problem, Side,
+    Verdict,
 };
 use crate::value::{Kind, Meta, RelPath, Stamp};
 
@@ -196,6 +197,39 @@ pub fn compare(source: &Tree, destination: &Tree) -> Draft {
         false,
     );
     march.draft
+}
+
+/// A draft with all moves that the search could find: files of one name, of equal size and time.
+pub fn with_moves(mut draft: Draft) -> Draft {
+    let fit = |meta: &Meta| meta.kind == Kind::File && meta.links == 1;
+    let mut origins: Vec<(RelPath, Meta)> = Vec::new();
+    let mut targets: Vec<(RelPath, Meta)> = Vec::new();
+    for directory in &draft.directories {
+        for finding in &directory.findings {
+            let path = directory.path.join(&finding.name);
+            let both = [finding.source, finding.destination];
+            let fits = both.iter().flatten().all(fit);
+            let (leaves, comes) = match finding.verdict {
+                Verdict::Extra => (fits, false),
+                Verdict::New => (false, fits),
+                Verdict::Changed(..) => (fits, fits),
+                _ => (false, false),
+            };
+            origins.extend(finding.destination.filter(|_| leaves).map(|meta| (path.clone(), meta)));
+            targets.extend(finding.source.filter(|_| comes).map(|meta| (path, meta)));
+        }
+    }
+    for (to, wanted) in targets {
+        let alike = |(from, meta): &(RelPath, Meta)| {
+            *from != to && (meta.size, meta.modified) == (wanted.size, wanted.modified)
+        };
+        if let Some(index) = origins.iter().position(alike) {
+            let (from, _) = origins.remove(index);
+            draft.moves.push(Move { from, to });
+        }
+    }
+    draft.moves.sort_by(|a, b| a.to.cmp(&b.to));
+    draft
 }
 
 struct March<'a> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::tree::{Inode, Tree};
 use crate::job::{Limit, Limits, Location, MinFree, Mode, Retention, Rule, Versions};
-use crate::plan::{ActionKind, Plan, Terms, User};
+use crate::plan::{Action, ActionKind, Plan, Terms, User};
 use crate::value::{Case, Kind, Percent, Place, RelPath, Stamp, SyncTrust};
 
 pub fn rule(mode: Mode) -> Rule {
@@ -79,6 +79,7 @@ pub fn carry_out(plan: &Plan, rule: &Rule, source: &Tree, destination: &Tree) ->
                 assert_eq!(tree.kind(&path), None, "{told}: something is there");
                 tree.put(&path, wanted.unwrap());
             }
+            ActionKind::Move => rename(&mut tree, plan, action, source, destination),
             ActionKind::Link => {
                 assert_eq!(tree.kind(&path), None, "{told}: something is there");
                 link(&mut tree, &path, plan.link(action).unwrap(), &wanted.unwrap(), &told);
@@ -109,6 +110,36 @@ pub fn carry_out(plan: &Plan, rule: &Rule, source: &Tree, destination: &Tree) ->
         }
     }
     tree
+}
+
+/// A file gets another name: its old one stays with it as long as it waits for other content, and two files change places at once.
+fn rename(tree: &mut Tree, plan: &Plan, action: &Action, source: &Tree, destination: &Tree) {
+    let (path, from) = (plan.path(action), plan.link(action).unwrap());
+    let told = format!("move {path} from {from}");
+    let wanted = source.get(&path).unwrap();
+    let number = destination.names[from];
+    assert_eq!(plan.origin(action).unwrap().inode, number, "{told}: origin");
+    let other =
+        plan.actions.iter().find(|other| plan.path(other) == *from && other.kind != ActionKind::Remove);
+    let is_swap = other.is_some_and(|other| plan.link(other) == Some(&path));
+    if is_swap && tree.names[&path] == number {
+        return;
+    }
+    assert_eq!(tree.names.get(from), Some(&number), "{told}: another inode");
+    assert_eq!(tree.names.get(&path), destination.names.get(&path), "{told}: what stands there");
+    assert_eq!(tree.names_of(number), 1, "{told}: several names");
+    if let Some(old) = tree.names.insert(path.clone(), number)
+        && is_swap
+    {
+        tree.names.insert(from.clone(), old);
+        tree.inodes.get_mut(&old).unwrap().mode = source.get(from).unwrap().mode;
+    }
+    if other.is_none() {
+        tree.names.remove(from);
+    }
+    let inode = tree.inodes.get_mut(&number).unwrap();
+    assert_eq!((inode.size, inode.time), (wanted.size, wanted.time), "{told}: other content");
+    inode.mode = wanted.mode;
 }
 
 fn link(tree: &mut Tree, path: &RelPath, leader: &RelPath, wanted: &Inode, told: &str) {

@@ -66,6 +66,9 @@ pub(super) fn action_words(explained: &Explained<'_>, story: &Story, plan: &Plan
     if let Some(action) = action_at(plan, path) {
         return done_to(explained, plan, action);
     }
+    if let Some(to) = moved_to(plan, path) {
+        return format!("will be moved to `{}`, which has the same content in the source", shown(&to));
+    }
     if let Some((above, action)) = displacing(plan, path) {
         let word = done_word(action.kind);
         return format!("goes with `{}`, which {word}", shown(&above));
@@ -82,6 +85,14 @@ pub(super) fn action_words(explained: &Explained<'_>, story: &Story, plan: &Plan
 /// The action of exactly this path.
 pub(super) fn action_at<'p>(plan: &'p Plan, path: &RelPath) -> Option<&'p Action> {
     plan.actions.iter().find(|action| plan.path(action) == *path)
+}
+
+/// The name that the destination's file at this path is going to get.
+fn moved_to(plan: &Plan, path: &RelPath) -> Option<RelPath> {
+    let is_origin = |action: &&Action| {
+        action.kind == ActionKind::Move && plan.link(action).is_some_and(|from| from == path)
+    };
+    plan.actions.iter().find(is_origin).map(|action| plan.path(action))
 }
 
 /// The action that takes a directory above the path whole.
@@ -114,6 +125,7 @@ fn done_word(kind: ActionKind) -> &'static str {
         ActionKind::Mkdir | ActionKind::Symlink | ActionKind::Special => "will be made",
         ActionKind::Copy => "will be copied",
         ActionKind::Replace => "will be replaced",
+        ActionKind::Move => "will be moved here",
         ActionKind::Link => "will be made as a hard link",
         ActionKind::Metadata => "its metadata will be mended",
         ActionKind::Remove => "will be removed",
@@ -123,7 +135,11 @@ fn done_word(kind: ActionKind) -> &'static str {
 fn done_to(explained: &Explained<'_>, plan: &Plan, action: &Action) -> String {
     let mut text = done_word(action.kind).to_owned();
     if let Some(link) = plan.link(action) {
-        let of = if action.kind == ActionKind::Link { "to" } else { "by a hard link to" };
+        let of = match action.kind {
+            ActionKind::Link => "to",
+            ActionKind::Move => "from",
+            _ => "by a hard link to",
+        };
         text = format!("{text} {of} `{}`", shown(link));
     } else if let (ActionKind::Copy | ActionKind::Replace, Kind::File, Some(source)) =
         (action.kind, action.entry, plan.source(action))
