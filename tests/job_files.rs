@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use twinlane::job::{self, Surroundings};
-use twinlane::value::Stamp;
+use twinlane::value::{Stamp, Zone};
 
 /// A system that exists only in tests.
 struct Fake {
@@ -65,12 +65,19 @@ impl Surroundings for Fake {
         self.root
     }
 
-    fn local_time(&self) -> chrono::NaiveDateTime {
-        chrono::NaiveDate::from_ymd_opt(2026, 11, 24).unwrap().and_hms_opt(1, 30, 0).unwrap()
+    /// At 00:30 UTC; local is an hour ahead.
+    fn local_time(&self, zone: Zone) -> chrono::NaiveDateTime {
+        match zone {
+            Zone::Local => "2026-11-24T01:30:00".parse().unwrap(),
+            Zone::Named(_) => zone.local(Stamp::from_seconds(1_795_480_200)),
+        }
     }
 
-    fn local_to_utc(&self, local: chrono::NaiveDateTime) -> Option<Stamp> {
-        Some(Stamp::from_seconds(local.and_utc().timestamp() - 3600))
+    fn local_to_utc(&self, zone: Zone, local: chrono::NaiveDateTime) -> Option<Stamp> {
+        match zone {
+            Zone::Local => Some(Stamp::from_seconds(local.and_utc().timestamp() - 3600)),
+            Zone::Named(_) => Some(zone.moment(local)),
+        }
     }
 }
 
@@ -316,6 +323,31 @@ fn every_option_reaches_the_rule() {
     };
     assert_eq!(b.versions, Versions::Keep(retention));
     assert_eq!((b.limits.remove, b.limits.min_free), (Limit::None, MinFree::Bytes(ByteCount(2_000_000_000))));
+}
+
+#[test]
+fn zone_and_timetable_reach_the_job() {
+    use twinlane::filter::Age;
+    use twinlane::value::{Bandwidth, BandwidthWindow, ByteCount};
+    let text = std::fs::read_to_string(folder().join("ok_timetable.yaml")).unwrap();
+    let job = load(&text);
+    assert_eq!(job.timezone, Zone::named("America/New_York").unwrap());
+    let a = &job.rules[0];
+    assert_eq!((a.compare, a.verify), (job::Comparison::MtimeThenHash, job::Verify::Readback));
+    // Half past two in New York is half past seven UTC.
+    assert_eq!(a.select.newer_than, Some(Age::Date(Stamp::from_seconds(1_795_505_400))));
+    assert_eq!(job.rules[1].destination, job::Location::Path("/b2/23-19".into()));
+    let window = |from: u32, until: u32, ceiling: Option<u64>| BandwidthWindow {
+        from: from * 60,
+        until: until * 60,
+        ceiling: ceiling.map(ByteCount),
+    };
+    let windows =
+        vec![window(22, 6, None), window(6, 12, Some(500_000)), window(12, 13, Some(2_000_000_000))];
+    assert_eq!(a.bandwidth, Bandwidth { default: Some(ByteCount(1_572_864)), windows });
+    assert_eq!(job.rules[1].bandwidth.default, Some(ByteCount(20_000_000)), "from `defaults`");
+    assert_eq!(job.rules[2].bandwidth.windows, [window(0, 24, Some(1000))]);
+    assert!(job.rules[3].bandwidth.is_unlimited(), "`none` overrides `defaults`");
 }
 
 #[test]

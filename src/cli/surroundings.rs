@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Local, NaiveDateTime, TimeZone as _, Utc};
+use chrono::NaiveDateTime;
 
 use crate::job::Surroundings;
 use crate::platform::{Clock, Environment, read_text};
-use crate::value::Stamp;
+use crate::value::{Stamp, Zone};
 
 /// The process's own surroundings.
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +39,12 @@ impl Surroundings for Here {
         self.environment.is_root()
     }
 
-    fn local_time(&self) -> NaiveDateTime {
-        let now = self.clock.now();
-        let utc = DateTime::<Utc>::from_timestamp(now.seconds, now.nanos).unwrap_or_default();
-        utc.with_timezone(&Local).naive_local()
+    fn local_time(&self, zone: Zone) -> NaiveDateTime {
+        zone.local(self.clock.now())
     }
 
-    fn local_to_utc(&self, local: NaiveDateTime) -> Option<Stamp> {
-        Local.from_local_datetime(&local).earliest().map(|time| Stamp {
-            seconds: time.timestamp(),
-            nanos: time.timestamp_subsec_nanos().min(999_999_999),
-        })
+    fn local_to_utc(&self, zone: Zone, local: NaiveDateTime) -> Option<Stamp> {
+        let moment = zone.moment(local);
+        (zone.local(moment) == local).then_some(moment)
     }
 }

@@ -7,9 +7,10 @@ use super::keys::{Form, Key, Takes, homes_of};
 use super::location::{self, Refusal};
 use super::node::{Content, Node, Scalar, Span, Style};
 use super::origins::{yaml_item, yaml_text};
-use super::patterns;
 use super::suggest::nearest;
 use super::values::{Fields, Item, Sited, Value, alternatives, duration};
+use super::{bandwidth, patterns};
+use crate::value::Zone;
 
 /// Where a map of rule options stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,7 @@ impl Reader<'_, '_> {
                 fields.map(|fields| (Value::Map(fields), String::new()))
             }
             Takes::WordOrMap(word, keys) => self.word_or_map(word, keys, path, node),
+            Takes::Timetable => bandwidth::read(self, path, node),
             // The job's own parts are read by `load`, in their order.
             Takes::Variables | Takes::RuleMap => None,
         };
@@ -155,7 +157,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn single(&mut self, forms: &'static [Form], path: &str, node: &Node) -> Option<(Value, String)> {
+    pub(super) fn single(
+        &mut self,
+        forms: &'static [Form],
+        path: &str,
+        node: &Node,
+    ) -> Option<(Value, String)> {
         let parts: Vec<String> = forms.iter().flat_map(|form| form.names()).collect();
         let expected = alternatives(&parts);
         let scalar = self.text(path, node, &expected)?;
@@ -173,7 +180,7 @@ impl Reader<'_, '_> {
         let (text, plain) = (expanded.text.as_str(), refers || scalar.is_plain());
         let mut wrong = None;
         for form in forms {
-            match form.read(text, plain, self.scope.surroundings) {
+            match form.read(text, plain, self.scope) {
                 Some(Ok(value)) => return Some((value, expanded.shown)),
                 Some(Err(why)) => wrong = wrong.or(Some(why)),
                 None => {}
@@ -366,8 +373,21 @@ fn value_help(forms: &[Form], scalar: &Scalar, text: &str, expected: &str) -> St
             None => {}
         }
     }
+    if forms.contains(&Form::Zone)
+        && let Some(zone) = nearest_zone(text)
+    {
+        return format!("did you mean `{zone}`?");
+    }
     match nearest(text, words) {
         Some(near) if near != text => format!("did you mean `{near}`?"),
         _ => format!("give {expected}"),
     }
+}
+
+/// The time zone that was most likely meant, also by the name of its city alone.
+fn nearest_zone(text: &str) -> Option<&'static str> {
+    let city = text.trim().replace(' ', "_");
+    let of_city =
+        |zone: &&str| zone.rsplit_once('/').is_some_and(|(_, name)| name.eq_ignore_ascii_case(&city));
+    Zone::names().find(of_city).or_else(|| nearest(text, Zone::names()))
 }

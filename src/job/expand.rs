@@ -7,6 +7,7 @@ use super::Surroundings;
 use super::diagnose::Sink;
 use super::node::{Content, Node, Scalar, Span};
 use super::suggest::nearest;
+use crate::value::Zone;
 
 /// A path has at most 4096 bytes on Linux, a pattern is shorter; without a bound, variables could double each other
 /// for ever.
@@ -55,6 +56,8 @@ pub(super) struct Scope<'a> {
     /// `None` outside rules.
     pub(super) rule: Option<&'a str>,
     pub(super) dates: Dates,
+    /// In which dates are meant.
+    pub(super) zone: Zone,
     /// The variable whose text this is. What is wrong in another one that it refers to is reported there.
     pub(super) defining: Option<&'a str>,
 }
@@ -381,7 +384,7 @@ impl Scope<'_> {
         }
         let mut text = String::new();
         // chrono reports an unknown code while it formats.
-        let written = write!(text, "{}", self.surroundings.local_time().format(format));
+        let written = write!(text, "{}", self.surroundings.local_time(self.zone).format(format));
         if written.is_err() || text.trim().is_empty() {
             return failure(format!("`{format}` is not a date format"), "unknown format", help);
         }

@@ -70,6 +70,8 @@ pub(super) enum Takes {
     Variables,
     /// A map from rule names to rules.
     RuleMap,
+    /// A ceiling of [`CEILING`], or a map from parts of the day to such.
+    Timetable,
 }
 
 /// One form of a single value.
@@ -93,10 +95,14 @@ pub(super) enum Form {
     /// A duration back from now, or a date.
     Age,
     Percent,
+    /// A size a second.
+    Rate,
+    /// A time zone of the IANA database.
+    Zone,
 }
 
-use Form::{Age, Block, Count, Duration, Percent, Size, Switch, Word};
-use Takes::{Map, Names, Path, Patterns, Prose, RuleMap, Rules, Scalar, Variables, WordOrMap};
+use Form::{Age, Block, Count, Duration, Percent, Rate, Size, Switch, Word, Zone};
+use Takes::{Map, Names, Path, Patterns, Prose, RuleMap, Rules, Scalar, Timetable, Variables, WordOrMap};
 
 const fn key(name: &'static str, takes: Takes, default: &'static str, meaning: &'static str) -> Key {
     Key { name, takes, fallback: Fallback::Text(default), fits: Fits::Any, meaning }
@@ -118,6 +124,8 @@ const SWITCH: Takes = Scalar(&[Switch]);
 const AUTO_SWITCH: Takes = Scalar(&[Word("auto"), Switch]);
 const SIZE: Takes = Scalar(&[Size { least: 0 }]);
 const LIMIT: Takes = Scalar(&[Percent, Count { least: 0, most: u64::MAX }, Word("none")]);
+/// One ceiling of `bandwidth`.
+pub(super) const CEILING: &[Form] = &[Word("none"), Rate];
 const ON_MISSING: Takes = Scalar(&[Word("fail"), Word("skip")]);
 
 /// Where the parts of [`super::EngineOptions`] end: more workers or blocks than these only cost memory.
@@ -142,6 +150,12 @@ pub(super) const JOB: &[Key] = &[
     ),
     required("rules", RuleMap, "The rules by name; they run in this order"),
     unset("on_missing", ON_MISSING, "`on_missing` for all rules that do not say otherwise"),
+    key(
+        "timezone",
+        Scalar(&[Word("local"), Zone]),
+        "local",
+        "In which the job's dates and times of day are meant, such as `Europe/Berlin`; `local`: this machine's",
+    ),
 ];
 
 /// A rule.
@@ -184,9 +198,9 @@ pub(super) const RULE: &[Key] = &[
     map("select", SELECT, "Further conditions on entries"),
     key(
         "compare",
-        Scalar(&[Word("mtime"), Word("size"), Word("hash")]),
+        Scalar(&[Word("mtime"), Word("size"), Word("hash"), Word("mtime_then_hash")]),
         "mtime",
-        "When a file counts as changed. `mtime`: size or modification time differ. `size`: the size differs. `hash`: size or BLAKE3 differ, both sides are read every time",
+        "When a file counts as changed. `mtime`: size or modification time differ. `size`: the size differs. `hash`: size or BLAKE3 differ, both sides are read every time. `mtime_then_hash`: of equal size with another time, BLAKE3 decides",
     ),
     key(
         "time_tolerance",
@@ -233,6 +247,18 @@ pub(super) const RULE: &[Key] = &[
         "What an absent volume or path means: `fail` refuses the rule (exit 3), `skip` passes over it (exit 0), also where the source is empty",
     ),
     map("preserve", PRESERVE, "Which metadata is kept"),
+    key(
+        "verify",
+        Scalar(&[Word("none"), Word("readback")]),
+        "none",
+        "`readback`: what was written is read again past the page cache, and its BLAKE3 compared, before it gets its name",
+    ),
+    key(
+        "bandwidth",
+        Timetable,
+        "none",
+        "How fast content is written: a rate, or a map with `default` and parts of the day in the job's `timezone`, such as `{default: 20MB/s, \"22:00-06:00\": none}`",
+    ),
     key(
         "durability",
         Scalar(&[Word("run"), Word("file"), Word("none")]),

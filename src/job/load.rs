@@ -60,11 +60,12 @@ fn whole(
         job: name,
         rule: None,
         dates: Dates::Refused,
+        zone: Zone::default(),
         defining: None,
     };
     let head = head(root, scope, sink)?;
     let variables = Variables::read(root.get("variables"), scope, sink);
-    let scope = Scope { variables: &variables, ..scope };
+    let scope = Scope { variables: &variables, zone: head.timezone, ..scope };
 
     let entries = rule_entries(root, head.rules_misspelt, sink);
     let defaults = root.get("defaults");
@@ -79,7 +80,7 @@ fn whole(
         name: name.to_owned(),
         file: PathBuf::from(file),
         description: head.description,
-        timezone: Zone::default(),
+        timezone: head.timezone,
         rules: Vec::with_capacity(entries.len()),
     };
     let mut rows: Vec<Origin> = Vec::new();
@@ -108,9 +109,11 @@ fn whole(
 }
 
 /// The job's own keys.
+#[derive(Default)]
 struct Head {
     description: Option<String>,
     on_missing: Option<(&'static Key, Sited)>,
+    timezone: Zone,
     /// A misspelt `rules` was reported.
     rules_misspelt: bool,
 }
@@ -127,7 +130,7 @@ fn head(root: &Node, scope: Scope<'_>, sink: &mut Sink<'_>) -> Option<Head> {
         }
         return None;
     };
-    let mut head = Head { description: None, on_missing: None, rules_misspelt: false };
+    let mut head = Head { rules_misspelt: false, ..Head::default() };
     let mut reader = Reader { sink, scope, mode: None };
     for entry in entries {
         let Some(key) = JOB.iter().find(|key| key.name == entry.key) else {
@@ -138,6 +141,11 @@ fn head(root: &Node, scope: Scope<'_>, sink: &mut Sink<'_>) -> Option<Head> {
         match key.name {
             "version" => {
                 reader.value(key, key.name, &entry.value);
+            }
+            "timezone" => {
+                if let Value::Zone(zone) = reader.value(key, key.name, &entry.value).value {
+                    head.timezone = zone;
+                }
             }
             "description" => {
                 if let Value::Text(text) = reader.value(key, key.name, &entry.value).value {

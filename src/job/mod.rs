@@ -2,6 +2,7 @@
 
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 
+mod bandwidth;
 mod check;
 mod decode;
 mod defaults;
@@ -28,7 +29,7 @@ pub use suggest::nearest;
 
 use std::path::{Path, PathBuf};
 
-use crate::value::Stamp;
+use crate::value::{Stamp, Zone};
 
 /// What a job's text may refer to outside itself; implemented by whoever may ask the system.
 pub trait Surroundings {
@@ -45,11 +46,11 @@ pub trait Surroundings {
     fn read_file(&self, path: &Path) -> Result<String, String>;
     /// Whether the running user is root.
     fn is_root(&self) -> bool;
-    /// Local date and time, for `${date:FORMAT}`.
-    fn local_time(&self) -> chrono::NaiveDateTime;
-    /// The moment that a local date and time names (the earlier of two where clocks were put back), for dates in
+    /// Date and time in a zone, for `${date:FORMAT}`.
+    fn local_time(&self, zone: Zone) -> chrono::NaiveDateTime;
+    /// The moment that a date and time in a zone names (the earlier of two where clocks were put back), for dates in
     /// `select`; `None` where clocks were put forward over it.
-    fn local_to_utc(&self, local: chrono::NaiveDateTime) -> Option<Stamp>;
+    fn local_to_utc(&self, zone: Zone, local: chrono::NaiveDateTime) -> Option<Stamp>;
 }
 
 /// One thing wrong (or doubtful) in a job file, with its place.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::node::Span;
-use super::values::{Fields, Sited, Value};
+use super::values::{Fields, Row, Sited, Value};
 use super::{Origin, PatternList, PatternOrigin};
 
 /// Where the lines of a text begin.
@@ -49,6 +49,13 @@ fn collect(path: &str, fields: &Fields, lines: &Lines, rows: &mut Vec<Origin>) {
         match sited {
             Sited { value: Value::Map(inner), .. } => collect(&key, inner, lines, rows),
             Sited { value: Value::Broken, .. } => {}
+            Sited { value: Value::Timetable(_, inner), .. } => {
+                rows.extend(inner.iter().map(|Row { key: inner, shown, span }| Origin {
+                    key: format!("{key}.{inner}"),
+                    value: super::diagnose::safe(shown),
+                    line: span.as_ref().map(|span| lines.of(span.start)),
+                }));
+            }
             Sited { span, shown, .. } => {
                 let line = span.as_ref().map(|span: &Span| lines.of(span.start));
                 rows.push(Origin { key, value: super::diagnose::safe(shown), line });

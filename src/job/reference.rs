@@ -1,6 +1,6 @@
 //! The reference table of the README, from the key lists.
 
-use super::keys::{Fallback, Fits, Form, JOB, Key, RULE, Takes};
+use super::keys::{CEILING, Fallback, Fits, Form, JOB, Key, RULE, Takes};
 
 /// Builds the table.
 pub(super) fn build() -> String {
@@ -38,6 +38,11 @@ fn values(key: &'static Key) -> String {
         Takes::Patterns => vec!["list, or block text".to_owned()],
         Takes::Names | Takes::Rules => vec!["list".to_owned()],
         Takes::Map(_) | Takes::Variables | Takes::RuleMap => vec!["map".to_owned()],
+        Takes::Timetable => {
+            let mut texts: Vec<String> = CEILING.iter().flat_map(|form| form_texts(*form)).collect();
+            texts.push("map".to_owned());
+            texts
+        }
         Takes::WordOrMap(word, _) => vec!["map".to_owned(), format!("`{word}`")],
     };
     match key.fallback {
@@ -70,5 +75,7 @@ fn form_texts(form: Form) -> Vec<String> {
         Form::Duration => one("duration"),
         Form::Age => one("duration or date"),
         Form::Percent => one("percentage"),
+        Form::Rate => one("rate such as `20MB/s`"),
+        Form::Zone => one("time zone"),
     }
 }

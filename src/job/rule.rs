@@ -32,8 +32,8 @@ pub(super) fn build(name: &str, mode: Mode, fields: &Fields) -> Option<Rule> {
         require: require(fields.map("require")?)?,
         on_missing: on_missing(fields.word("on_missing")),
         preserve: preserve(fields.map("preserve")?),
-        verify: Verify::default(),
-        bandwidth: Bandwidth::default(),
+        verify: if fields.word("verify") == "readback" { Verify::Readback } else { Verify::None },
+        bandwidth: bandwidth(fields)?,
         durability: durability(fields.word("durability")),
         unsettled: unsettled(fields.word("unsettled")),
         retries: fields.number("retries").unwrap_or_default(),
@@ -181,7 +181,16 @@ fn comparison(word: &str) -> Comparison {
     match word {
         "size" => Comparison::Size,
         "hash" => Comparison::Hash,
+        "mtime_then_hash" => Comparison::MtimeThenHash,
         _ => Comparison::Mtime,
+    }
+}
+
+fn bandwidth(fields: &Fields) -> Option<Bandwidth> {
+    match fields.value("bandwidth")? {
+        Value::Timetable(bandwidth, _) => Some(bandwidth.clone()),
+        Value::Broken => None,
+        single => Some(Bandwidth { default: super::bandwidth::ceiling(single), windows: Vec::new() }),
     }
 }
 

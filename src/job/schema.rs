@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{Fallback, Form, JOB, Key, RULE, Takes};
+use super::keys::{CEILING, Fallback, Form, JOB, Key, RULE, Takes};
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 /// A text that holds a reference; what it expands to is checked when the job is read.
 const REFERENCE: &str = r"\$\{[^}]+\}";
 /// Letters beyond ASCII as a range: property classes are not known to every regular expression engine.
 const RULE_NAME: &str = r"^[A-Za-z0-9_\u0080-\uffff][A-Za-z0-9_.\u0080-\uffff-]*$";
+const PART_OF_DAY: &str = r"^([01][0-9]|2[0-3]):[0-5][0-9] ?- ?(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$";
 const VARIABLE_NAME: &str = "^[A-Za-z_][A-Za-z0-9_-]*$";
 
 /// Builds the schema.
@@ -79,6 +80,16 @@ fn takes(key: &'static Key) -> Value {
         Takes::Map(_) if key.name == "defaults" => json!({ "$ref": "#/definitions/options" }),
         Takes::Map(keys) => map_schema(keys),
         Takes::WordOrMap(word, keys) => json!({ "oneOf": [{ "const": word }, map_schema(keys)] }),
+        Takes::Timetable => json!({ "oneOf": [
+            scalar(CEILING),
+            {
+                "type": "object",
+                "minProperties": 1,
+                "properties": { "default": scalar(CEILING) },
+                "patternProperties": { PART_OF_DAY: scalar(CEILING) },
+                "additionalProperties": false,
+            },
+        ] }),
         Takes::Variables => json!({
             "type": "object",
             "propertyNames": { "pattern": VARIABLE_NAME },
@@ -139,6 +150,8 @@ fn form_schemas(form: Form) -> Vec<Value> {
             text("^[0-9]+ ?(ms|s|m|h|d|w)$"),
             text("^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?Z?$"),
         ],
+        Form::Rate => vec![text(r"^[0-9]+(\.[0-9]{1,3})? ?([KMGTPkmgtp][Ii]?)?B/s$")],
+        Form::Zone => vec![text("^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$")],
         Form::Percent => vec![text(r"^[0-9]{1,3}(\.[0-9]{1,2})? ?%$")],
     }
 }

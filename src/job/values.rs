@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use chrono::{NaiveDate, NaiveDateTime};
 
+use super::Location;
+use super::expand::Scope;
 use super::keys::{Form, Key, Takes};
 use super::node::Span;
-use super::{Location, Surroundings};
 use crate::filter::Age;
-use crate::value::{ByteCount, Percent, Stamp};
+use crate::value::{Bandwidth, ByteCount, Percent, Stamp, Zone};
 
 /// A decoded value with its place.
 #[derive(Clone, Debug)]
@@ -33,8 +34,20 @@ pub(super) enum Value {
     Place(Location),
     List(Vec<Item>),
     Map(Fields),
+    Zone(Zone),
+    /// Ceilings by the time of day, and how `show` prints them.
+    Timetable(Bandwidth, Vec<Row>),
     /// Reported already.
     Broken,
+}
+
+/// One key of a map whose keys are not in the key lists.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) key: String,
+    pub(super) shown: String,
+    /// Place in the file; `None` for a default.
+    pub(super) span: Option<Span>,
 }
 
 /// One text of a list.
@@ -102,7 +115,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads `2026-11-24` or `2026-11-24 02:30[:15]`, both local, or either with `Z` for UTC.
-fn date(text: &str, surroundings: &dyn Surroundings) -> Option<Result<Stamp, String>> {
+fn date(text: &str, scope: Scope<'_>) -> Option<Result<Stamp, String>> {
     let digits = |range: std::ops::Range<usize>| {
         text.get(range).is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
     };
@@ -122,10 +135,34 @@ fn date(text: &str, surroundings: &dyn Surroundings) -> Option<Result<Stamp, Str
     Some(match time {
         None => Err("there is no such date; it is written 2026-11-24 or 2026-11-24 02:30".to_owned()),
         Some(time) if utc => Ok(Stamp::from_seconds(time.and_utc().timestamp())),
-        Some(time) => surroundings
-            .local_to_utc(time)
+        Some(time) => scope
+            .surroundings
+            .local_to_utc(scope.zone, time)
             .ok_or_else(|| "this time does not exist here (the clock was put forward)".to_owned()),
     })
+}
+
+/// Slower, and a single block would take an hour.
+const RATE_BYTES_MIN: u64 = 1000;
+
+/// Reads `20MB/s`.
+fn rate(text: &str) -> Result<ByteCount, String> {
+    let Some(size) = text.strip_suffix("/s") else {
+        return Err(match text.parse::<ByteCount>() {
+            Ok(_) if !text.ends_with(|letter: char| letter.is_ascii_digit()) => {
+                format!("a rate is a size for each second: {text}/s?")
+            }
+            _ => "a rate is a size for each second, such as 20MB/s".to_owned(),
+        });
+    };
+    if size.ends_with('b') || size.contains("bit") {
+        return Err("`b` can be read as bits; a rate is in bytes, with a large `B`".to_owned());
+    }
+    match size.parse::<ByteCount>() {
+        Ok(rate) if rate.0 < RATE_BYTES_MIN => Err(format!("the least is {RATE_BYTES_MIN} B/s")),
+        Ok(rate) => Ok(rate),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Block sizes, as the executor takes them (DESIGN §8).
@@ -134,12 +171,7 @@ const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=4 << 20;
 impl Form {
     /// What the text means under this form: `None` when it is another kind of value, an error when it is this kind
     /// but wrong. `plain`: written without quotes, or made by a variable.
-    pub(super) fn read(
-        self,
-        text: &str,
-        plain: bool,
-        surroundings: &dyn Surroundings,
-    ) -> Option<Result<Value, String>> {
+    pub(super) fn read(self, text: &str, plain: bool, scope: Scope<'_>) -> Option<Result<Value, String>> {
         let starts_with_digit = text.starts_with(|letter: char| letter.is_ascii_digit());
         match self {
             Self::Word(word) => (text == word).then_some(Ok(Value::Word(word))),
@@ -166,17 +198,19 @@ impl Form {
                 Err(error) => Err(error.to_string()),
             }),
             Self::Duration => starts_with_digit.then(|| duration(text).map(Value::Duration)),
-            Self::Age => match date(text, surroundings) {
+            Self::Age => match date(text, scope) {
                 Some(date) => Some(date.map(|stamp| Value::Age(Age::Date(stamp)))),
                 None => starts_with_digit.then(|| duration(text).map(|span| Value::Age(Age::Span(span)))),
             },
+            Self::Rate => starts_with_digit.then(|| rate(text).map(Value::Size)),
+            Self::Zone => Zone::named(text).map(|zone| Ok(Value::Zone(zone))),
         }
     }
 
     /// Whether a variable may make such a value: not where there are a few fixed ones to choose from.
     pub(super) fn takes_references(self) -> bool {
         match self {
-            Self::Word(_) | Self::Switch => false,
+            Self::Word(_) | Self::Switch | Self::Zone => false,
             Self::Count { least, most } => least != most,
             _ => true,
         }
@@ -196,6 +230,8 @@ impl Form {
             Self::Duration => "a duration such as 500ms, 12h or 30d".to_owned(),
             Self::Age => "an age such as 30d or a date such as 2026-11-24".to_owned(),
             Self::Percent => "a percentage such as 25%".to_owned(),
+            Self::Rate => "a rate such as 20MB/s".to_owned(),
+            Self::Zone => "a time zone such as Europe/Berlin".to_owned(),
         };
         vec![name]
     }
