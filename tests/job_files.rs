@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use twinlane::job::{self, Surroundings};
+use twinlane::job::{self, Surroundings, Unread};
 use twinlane::value::{Stamp, Zone};
 
 /// A system that exists only in tests.
@@ -61,6 +61,17 @@ impl Surroundings for Fake {
         }
     }
 
+    /// `/jobs/x/y.yaml` is `tests/job_files/extended/x/y.yaml`.
+    fn read_job(&self, file: &Path) -> Result<String, Unread> {
+        let below = file.strip_prefix("/jobs").ok();
+        let text =
+            below.and_then(|below| std::fs::read_to_string(folder().join("extended").join(below)).ok());
+        text.ok_or_else(|| Unread {
+            why: "it is not there".to_owned(),
+            help: Some("did you mean `common.yaml`, which is in the same folder?".to_owned()),
+        })
+    }
+
     fn is_root(&self) -> bool {
         self.root
     }
@@ -85,12 +96,15 @@ impl Surroundings for Fake {
 fn seen(name: &str, text: &str, surroundings: &Fake) -> String {
     let file = PathBuf::from(format!("/jobs/{name}.yaml"));
     match job::load(&file, text, surroundings) {
-        Err(errors) => job::render(&file, text, &errors, false),
+        Err(errors) => job::render(&errors, false),
         Ok(loaded) => {
             let mut rows = String::from("accepted\n");
             for row in &loaded.origins {
-                let line = row.line.map_or("default".to_owned(), |line| format!("line {line}"));
-                writeln!(rows, "{} = {} ({line})", row.key, row.value).unwrap();
+                let site = row.site.as_ref().map_or("default".to_owned(), |site| match &site.file {
+                    own if *own == file => format!("line {}", site.line),
+                    other => format!("{} line {}", other.display(), site.line),
+                });
+                writeln!(rows, "{} = {} ({site})", row.key, row.value).unwrap();
             }
             rows
         }
@@ -174,7 +188,7 @@ fn the_jobs_of_this_repository_resolve() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let loaded = job::load(&path, &text, &Fake::ordinary())
-            .unwrap_or_else(|errors| panic!("{}", job::render(&path, &text, &errors, false)));
+            .unwrap_or_else(|errors| panic!("{}", job::render(&errors, false)));
         assert!(text.starts_with("# yaml-language-server: $schema=../schemas/job.schema.json\n"), "{path:?}");
         assert!(loaded.job.description.is_some(), "{path:?}");
         names.push(loaded.job.name);
@@ -187,7 +201,7 @@ fn load(text: &str) -> job::Job {
     let file = Path::new("/home/anna/jobs/nightly.yaml");
     match job::load(file, text, &Fake::ordinary()) {
         Ok(loaded) => loaded.job,
-        Err(errors) => panic!("{}", job::render(file, text, &errors, false)),
+        Err(errors) => panic!("{}", job::render(&errors, false)),
     }
 }
 
@@ -507,7 +521,7 @@ fn many_errors_are_counted_and_quick() {
     let started = std::time::Instant::now();
     let file = Path::new("/jobs/x.yaml");
     let errors = job::load(file, &text, &Fake::ordinary()).expect_err("nonsense");
-    let rendered = job::render(file, &text, &errors, false);
+    let rendered = job::render(&errors, false);
     assert!(rendered.len() < 100_000, "{}", rendered.len());
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
@@ -627,12 +641,12 @@ fn answers(text: &str) {
         for error in &errors {
             assert!(text.get(error.span.clone()).is_some(), "{error:?} lies outside {text:?}");
         }
-        let rendered = job::render(file, text, &errors, false);
+        let rendered = job::render(&errors, false);
         let unfit = |letter: char| {
             letter.is_control() && letter != '\n' || ('\u{202a}'..='\u{202e}').contains(&letter)
         };
         assert!(!rendered.contains(unfit), "{rendered:?}");
-        assert!(!job::render(file, text, &errors, true).is_empty());
+        assert!(!job::render(&errors, true).is_empty());
     }
 }
 

@@ -7,7 +7,7 @@ use crate::run::Exit;
 
 use super::error::CliError;
 use super::find::{Found, find_all};
-use super::load::load_file;
+use super::load::{Seen, load_file};
 use super::terminal::{Form, Terminal};
 
 pub(super) fn run(terminal: &mut Terminal) -> Result<Exit, CliError> {
@@ -34,14 +34,18 @@ fn list(terminal: &mut Terminal, all: &[Found]) {
     let shown: Vec<String> = all.iter().map(|found| found.file.display().to_string()).collect();
     let file_width = shown.iter().map(|file| file.chars().count()).max().unwrap_or(0);
     for (found, file) in all.iter().zip(&shown) {
-        let about = if let Ok(loaded) = load_file(terminal, &found.file) {
-            let rules = loaded.job.rules.len();
-            let noun = if rules == 1 { "rule" } else { "rules" };
-            let description = loaded.job.description.unwrap_or_default();
-            format!("{rules} {noun}  {}", first_line(&description))
-        } else {
-            let wrong = terminal.output.paint(Stream::Result, Paint::Bad, "wrong");
-            format!("{wrong}: see `twinlane validate {}`", found.name)
+        let about = match load_file(terminal, &found.file) {
+            Ok(Seen::Job(loaded)) => {
+                let rules = loaded.job.rules.len();
+                let noun = if rules == 1 { "rule" } else { "rules" };
+                let description = loaded.job.description.unwrap_or_default();
+                format!("{rules} {noun}  {}", first_line(&description))
+            }
+            Ok(Seen::Shared) => "no rules: what other jobs extend".to_owned(),
+            Err(_) => {
+                let wrong = terminal.output.paint(Stream::Result, Paint::Bad, "wrong");
+                format!("{wrong}: see `twinlane validate {}`", found.name)
+            }
         };
         let line = format!("  {:<width$}  {file:<file_width$}  {about}", found.name);
         terminal.output.line(line.trim_end());
@@ -49,11 +53,14 @@ fn list(terminal: &mut Terminal, all: &[Found]) {
 }
 
 fn json_line(terminal: &Terminal, found: &Found) -> String {
-    let job = load_file(terminal, &found.file).ok().map(|loaded| loaded.job);
+    let seen = load_file(terminal, &found.file);
+    let (valid, shared) = (seen.is_ok(), matches!(seen, Ok(Seen::Shared)));
+    let job = if let Ok(Seen::Job(loaded)) = seen { Some(loaded.job) } else { None };
     json!({
         "job": found.name,
         "file": found.file.to_string_lossy(),
-        "valid": job.is_some(),
+        "valid": valid,
+        "shared": shared,
         "description": job.as_ref().and_then(|job| job.description.clone()),
         "rules": job.map(|job| job.rules.into_iter().map(|rule| rule.name).collect::<Vec<_>>()).unwrap_or_default(),
     })

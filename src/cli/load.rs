@@ -1,10 +1,10 @@
 //! From an argument to a resolved job.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::job::{self, Loaded, nearest};
-use crate::platform::{Clock, list_paths, read_text, untrusted};
+use crate::platform::{Clock, Environment, list_paths, read_text, untrusted};
 use crate::report::{Colour, Stream};
 
 use super::arguments::{By, JobArgument};
@@ -14,7 +14,7 @@ use super::surroundings::Here;
 use super::terminal::Terminal;
 
 /// A job file is text that people write.
-const JOB_BYTES_MAX: u64 = 1 << 20;
+pub(super) const JOB_BYTES_MAX: u64 = 1 << 20;
 
 /// A job and the rule that was asked for.
 #[derive(Debug)]
@@ -50,7 +50,14 @@ pub(super) fn choose_one(terminal: &Terminal, argument: &str, purpose: Purpose) 
     if purpose == Purpose::Act {
         check_trusted(terminal, &file)?;
     }
-    let loaded = load_file(terminal, &file)?;
+    let text = text_of(&file)?;
+    let loaded = resolve(terminal, &file, &text, purpose).map_err(|error| {
+        if !job::is_shared(&file, &text, &here(terminal, purpose)) {
+            return error;
+        }
+        CliError::usage(format!("`{argument}` has no rules: it holds what other jobs extend"))
+            .help("`twinlane jobs` lists the jobs")
+    })?;
     if let Some(rule) = &argument.rule {
         check_rule(&loaded, rule, &argument)?;
     }
@@ -85,59 +92,96 @@ pub(super) fn absolute(terminal: &Terminal, path: &Path) -> Result<PathBuf, CliE
         .fold(folder, |path, part| path.join(part)))
 }
 
-/// Reads and resolves one file.
-pub(super) fn load_file(terminal: &Terminal, file: &Path) -> Result<Loaded, CliError> {
-    let text = read_text(file, JOB_BYTES_MAX).map_err(|error| {
+/// What a file turned out to be.
+#[derive(Debug)]
+pub(super) enum Seen {
+    /// A job.
+    Job(Box<Loaded>),
+    /// No job, but good to be extended by jobs.
+    Shared,
+}
+
+/// Reads and resolves one file to look at it.
+pub(super) fn load_file(terminal: &Terminal, file: &Path) -> Result<Seen, CliError> {
+    let text = text_of(file)?;
+    match load_text(terminal, file, &text) {
+        Ok(loaded) => Ok(Seen::Job(Box::new(loaded))),
+        Err(_) if job::is_shared(file, &text, &here(terminal, Purpose::Look)) => Ok(Seen::Shared),
+        Err(error) => Err(error),
+    }
+}
+
+fn text_of(file: &Path) -> Result<String, CliError> {
+    read_text(file, JOB_BYTES_MAX).map_err(|error| {
         let what = CliError::usage(format!("cannot read the job file `{}`", file.display())).because(&error);
         match error.kind() {
-            ErrorKind::NotFound => what.help(neighbour(file)),
+            ErrorKind::NotFound => what
+                .help(neighbour(file).unwrap_or_else(|| {
+                    "`twinlane jobs` lists the jobs that can be given by name".to_owned()
+                })),
             _ => what,
         }
-    })?;
-    load_text(terminal, file, &text)
+    })
 }
 
 /// What was most likely meant by a file that is not there.
-fn neighbour(file: &Path) -> String {
+pub(super) fn neighbour(file: &Path) -> Option<String> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let files: Vec<PathBuf> =
         list_paths(folder).unwrap_or_default().into_iter().filter(|file| is_job(file)).collect();
     let name_of = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
-    match nearest(&name_of(file), names.iter().map(String::as_str)) {
-        Some(nearest) => format!("did you mean `{nearest}`, which is in the same folder?"),
-        None => "`twinlane jobs` lists the jobs that can be given by name".to_owned(),
-    }
+    let asked = name_of(file);
+    let ending_left_out =
+        names.iter().find(|name| name.rsplit_once('.').is_some_and(|(stem, _)| stem == asked));
+    let near =
+        ending_left_out.map(String::as_str).or_else(|| nearest(&asked, names.iter().map(String::as_str)));
+    near.map(|near| format!("did you mean `{near}`, which is in the same folder?"))
 }
 
-/// Resolves the text of a file.
+/// Resolves the text of a file to look at it.
 pub(super) fn load_text(terminal: &Terminal, file: &Path, text: &str) -> Result<Loaded, CliError> {
-    let here = Here { environment: terminal.environment, clock: Clock::system() };
-    job::load(file, text, &here).map_err(|diagnostics| {
+    resolve(terminal, file, text, Purpose::Look)
+}
+
+fn resolve(terminal: &Terminal, file: &Path, text: &str, purpose: Purpose) -> Result<Loaded, CliError> {
+    job::load(file, text, &here(terminal, purpose)).map_err(|diagnostics| {
         let colour = terminal.output.colour(Stream::Message) == Colour::On;
-        CliError::rendered(job::render(file, text, &diagnostics, colour))
+        CliError::rendered(job::render(&diagnostics, colour))
     })
+}
+
+fn here(terminal: &Terminal, purpose: Purpose) -> Here {
+    Here { environment: terminal.environment, clock: Clock::system(), purpose }
 }
 
 /// Root does nothing that somebody else may have written.
 fn check_trusted(terminal: &Terminal, file: &Path) -> Result<(), CliError> {
-    if !terminal.environment.is_root() {
-        return Ok(());
-    }
-    let reason = match untrusted(file) {
-        // Reading it says so too, in better words.
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        looked => looked.map_err(|error| {
-            CliError::usage(format!("cannot look at the job file `{}`", file.display())).because(&error)
-        })?,
-    };
+    let reason = distrust(terminal.environment, file).map_err(|error| {
+        CliError::usage(format!("cannot look at the job file `{}`", file.display())).because(&error)
+    })?;
     reason.map_or(Ok(()), |reason| {
         Err(CliError::usage(format!(
             "the job file `{}` is not to be trusted as root: {reason}",
             file.display()
         ))
-        .help("let it, and the folders above it, belong to root and be written by root alone"))
+        .help(TRUST_HELP))
     })
+}
+
+/// The way out for a file that root does not trust.
+pub(super) const TRUST_HELP: &str =
+    "let it, and the folders above it, belong to root and be written by root alone";
+
+/// Why root must not act on a file; `None` for other users, and where reading it will say that it is not there.
+pub(super) fn distrust(environment: Environment, file: &Path) -> io::Result<Option<String>> {
+    if !environment.is_root() {
+        return Ok(None);
+    }
+    match untrusted(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        looked => looked,
+    }
 }
 
 fn check_rule(loaded: &Loaded, rule: &str, argument: &JobArgument) -> Result<(), CliError> {

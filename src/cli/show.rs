@@ -1,8 +1,10 @@
 //! `show`: a job's resolved values, each with the line that set it.
 
+use std::path::Path;
+
 use serde_json::json;
 
-use crate::job::Origin;
+use crate::job::{Origin, Site};
 use crate::report::{Paint, Stream};
 use crate::run::Exit;
 
@@ -16,7 +18,8 @@ const VALUE_WIDTH_MAX: usize = 40;
 
 pub(super) fn run(terminal: &mut Terminal, arguments: &Show) -> Result<Exit, CliError> {
     let chosen = choose_one(terminal, &arguments.job, Purpose::Look)?;
-    let file = chosen.loaded.job.file.to_string_lossy().into_owned();
+    let own = chosen.loaded.job.file.clone();
+    let file = own.to_string_lossy().into_owned();
     let shown = |origin: &&Origin| match &chosen.rule {
         None => true,
         Some(rule) => origin
@@ -34,9 +37,13 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Show) -> Result<Exit, Cli
     }
     for row in rows {
         let line = match terminal.form {
-            Form::Json => json!({"key": row.key, "value": row.value, "line": row.line}).to_string(),
+            Form::Json => {
+                let file = row.site.as_ref().map(|site| site.file.to_string_lossy());
+                let line = row.site.as_ref().map(|site| site.line);
+                json!({"key": row.key, "value": row.value, "file": file, "line": line}).to_string()
+            }
             Form::Text => {
-                let place = row.line.map_or_else(|| "default".to_owned(), |line| format!("line {line}"));
+                let place = row.site.as_ref().map_or_else(|| "default".to_owned(), |site| place(&own, site));
                 let place = terminal.output.paint(Stream::Result, Paint::Dim, &place);
                 format!("  {:<key_width$}  {:<value_width$}  {place}", row.key, row.value)
             }
@@ -44,4 +51,14 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Show) -> Result<Exit, Cli
         terminal.output.line(&line);
     }
     Ok(Exit::Done)
+}
+
+/// `line 7` of the job's own file, `common.yaml line 4` of another, from the job's folder where it lies below that.
+fn place(own: &Path, site: &Site) -> String {
+    if site.file == own {
+        return format!("line {}", site.line);
+    }
+    let folder = own.parent().unwrap_or(Path::new("/"));
+    let file = site.file.strip_prefix(folder).unwrap_or(&site.file);
+    format!("{} line {}", file.display(), site.line)
 }

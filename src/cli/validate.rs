@@ -11,7 +11,7 @@ use crate::run::Exit;
 use super::arguments::{By, JobArgument, Validate};
 use super::error::CliError;
 use super::find::{Found, find_all};
-use super::load::{file_of, load_file};
+use super::load::{Seen, file_of, load_file};
 use super::terminal::{Form, Terminal};
 
 pub(super) fn run(terminal: &mut Terminal, arguments: &Validate) -> Result<Exit, CliError> {
@@ -21,7 +21,8 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Validate) -> Result<Exit,
     let mut exit = Exit::Done;
     for (file, argument) in files {
         match load_file(terminal, &file) {
-            Ok(loaded) => {
+            Ok(Seen::Shared) => say_shared(terminal, &file.to_string_lossy()),
+            Ok(Seen::Job(loaded)) => {
                 let notes: Vec<String> =
                     loaded.job.rules.iter().flat_map(|rule| idle_notes(&loaded, rule)).collect();
                 say(terminal, &file.to_string_lossy(), loaded.job.rules.len(), &notes);
@@ -41,8 +42,12 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Validate) -> Result<Exit,
     if let Some(error) = overlap(&jobs) {
         return Err(error);
     }
-    if exit == Exit::Done && terminal.form == Form::Text && terminal.verbosity > Verbosity::Quiet {
-        terminal.output.line(&next.map(|command| format!("next: {command}")).unwrap_or_default());
+    if exit == Exit::Done
+        && terminal.form == Form::Text
+        && terminal.verbosity > Verbosity::Quiet
+        && let Some(command) = next
+    {
+        terminal.output.line(&format!("next: {command}"));
     }
     Ok(exit)
 }
@@ -79,6 +84,20 @@ fn say(terminal: &mut Terminal, file: &str, rules: usize, notes: &[String]) {
             for note in notes {
                 terminal.output.message(&format!("note: {note}"));
             }
+        }
+        Form::Text => {}
+    }
+}
+
+/// What it refers to may be in the jobs that extend it, so they decide whether it is good.
+fn say_shared(terminal: &mut Terminal, file: &str) {
+    match terminal.form {
+        Form::Json => {
+            let line = json!({"file": file, "valid": true, "rules": 0, "shared": true}).to_string();
+            terminal.output.line(&line);
+        }
+        Form::Text if terminal.verbosity > Verbosity::Quiet => {
+            terminal.output.line(&format!("{file}: no rules; it is checked with the jobs that extend it"));
         }
         Form::Text => {}
     }

@@ -5,7 +5,7 @@ use super::diagnose::Sink;
 use super::expand::{Dates, Expanded, Scope, has_reference};
 use super::keys::{Form, Key, Takes, homes_of};
 use super::location::{self, Refusal};
-use super::node::{Content, Node, Scalar, Span, Style};
+use super::node::{Content, Entry, Node, Scalar, Span, Style};
 use super::origins::{yaml_item, yaml_text};
 use super::suggest::nearest;
 use super::values::{Fields, Item, Sited, Value, alternatives, duration};
@@ -56,10 +56,19 @@ impl Reader<'_, '_> {
         let mut meant = Vec::new();
         for entry in entries {
             let Some(key) = keys.iter().find(|key| key.name == entry.key) else {
-                meant.extend(self.unknown_key(&entry.key, &entry.key_span, keys, home));
+                for entry in entry.beneath.iter().chain([entry]) {
+                    meant.extend(self.unknown_key(&entry.key, &entry.key_span, keys, home));
+                }
                 continue;
             };
             let below = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+            if key.adds_to().is_some() {
+                for entry in &entry.beneath {
+                    fields.0.push((key, self.value(key, &below, &entry.value)));
+                }
+            } else {
+                self.replaced(entry, keys, path);
+            }
             let sited = self.value(key, &below, &entry.value);
             if self.mode.is_none_or(|mode| key.fits.includes(mode)) {
                 fields.0.push((key, sited));
@@ -80,6 +89,19 @@ impl Reader<'_, '_> {
             }
         }
         Some(fields)
+    }
+
+    /// Looks for what is wrong in the values of extended files that the entry replaces. Paths and references are passed
+    /// over: replacing them may be the cure for what they lack here.
+    pub(super) fn replaced(&mut self, entry: &Entry, keys: &'static [Key], path: &str) {
+        for old in &entry.beneath {
+            let key = keys.iter().find(|key| key.name == old.key);
+            if let Some(key) = key.filter(|key| !matches!(key.takes, Takes::Path) && !old.value.refers()) {
+                let below =
+                    if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+                self.value(key, &below, &old.value);
+            }
+        }
     }
 
     /// Reports a key that the map does not know; back comes the one that was most likely meant.
@@ -121,7 +143,7 @@ impl Reader<'_, '_> {
             Takes::WordOrMap(word, keys) => self.word_or_map(word, keys, path, node),
             Takes::Timetable => bandwidth::read(self, path, node),
             // The job's own parts are read by `load`, in their order.
-            Takes::Variables | Takes::RuleMap => None,
+            Takes::Variables | Takes::RuleMap | Takes::Files => None,
         };
         let (value, shown) = decoded.unwrap_or((Value::Broken, String::new()));
         Sited { value, span: Some(node.span.clone()), shown }

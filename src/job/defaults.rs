@@ -12,11 +12,12 @@ impl Reader<'_, '_> {
     pub(super) fn filled(&mut self, mut given: Fields, keys: &'static [Key], mode: Mode) -> Fields {
         let mut filled = Fields::default();
         for key in keys.iter().filter(|key| key.fits.includes(mode)) {
-            let own = given
-                .0
-                .iter()
-                .position(|(name, _)| name.name == key.name)
-                .map(|at| given.0.swap_remove(at).1);
+            if key.adds_to().is_some() {
+                filled.0.extend(given.0.iter().filter(|(own, _)| own.name == key.name).cloned());
+                continue;
+            }
+            let own =
+                given.0.iter().position(|(name, _)| name.name == key.name).map(|at| given.0.remove(at).1);
             let sited = match (own, key.fallback) {
                 (Some(sited), _) => Some(sited),
                 (None, Fallback::Text(text)) => Some(self.fallback(key, text)),

@@ -1,12 +1,11 @@
 //! Collects what is wrong in a job file, and renders it with file, line, column, caret and a way out.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::Diagnostic;
 use super::node::Span;
+use super::{Diagnostic, Source};
 use crate::value::escape;
 
 /// More than these are counted, not shown: nobody reads them, and a hostile file must not fill a terminal.
@@ -14,6 +13,18 @@ const SHOWN_MAX: usize = 50;
 
 /// A file with more errors than these is no job file; each is compared with those before it.
 const FOUND_MAX: usize = 1000;
+
+/// One thing wrong in the text at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    /// What is wrong, one sentence without full stop.
+    pub(super) message: String,
+    pub(super) span: Span,
+    /// A few words at the caret.
+    pub(super) label: String,
+    /// The way out, one line.
+    pub(super) help: Option<String>,
+}
 
 /// How much of the file was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +39,7 @@ pub(super) enum Extent {
 pub(super) struct Sink<'a> {
     text: &'a str,
     extent: Extent,
-    found: Vec<Diagnostic>,
+    found: Vec<Finding>,
 }
 
 impl<'a> Sink<'a> {
@@ -39,6 +50,11 @@ impl<'a> Sink<'a> {
     /// The file's text.
     pub(super) fn text(&self) -> &'a str {
         self.text
+    }
+
+    /// How much of the text is understood.
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
     }
 
     /// From here on only errors that no later line could mend are taken.
@@ -54,7 +70,7 @@ impl<'a> Sink<'a> {
         label: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.take(Diagnostic {
+        self.take(Finding {
             message: message.into(),
             span: span.clone(),
             label: label.into(),
@@ -83,14 +99,14 @@ impl<'a> Sink<'a> {
     }
 
     /// Takes finished diagnostics.
-    pub(super) fn take_all(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+    pub(super) fn take_all(&mut self, diagnostics: impl IntoIterator<Item = Finding>) {
         for diagnostic in diagnostics {
             self.take(diagnostic);
         }
     }
 
     /// Takes a finished diagnostic; texts are made safe to show, the span is cut to its first line.
-    pub(super) fn take(&mut self, mut diagnostic: Diagnostic) {
+    pub(super) fn take(&mut self, mut diagnostic: Finding) {
         diagnostic.span = first_line(self.text, &diagnostic.span);
         diagnostic.message = safe(&diagnostic.message);
         diagnostic.label = safe(&diagnostic.label);
@@ -106,7 +122,7 @@ impl<'a> Sink<'a> {
     }
 
     /// All errors in the order of their places.
-    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+    pub(super) fn finish(mut self) -> Vec<Finding> {
         self.found.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.span.end));
         self.found
     }
@@ -158,20 +174,38 @@ fn first_line(text: &str, span: &Span) -> Span {
     start..start + covered.find(['\n', '\r']).unwrap_or(covered.len())
 }
 
+/// A file's text as it is shown.
+struct Shown<'s> {
+    source: &'s Source,
+    text: String,
+    path: String,
+    /// Bytes that the text has lost at its beginning: a byte-order mark has no width, but would count as a column.
+    mark: usize,
+}
+
+impl<'s> Shown<'s> {
+    fn new(source: &'s Source) -> Self {
+        let mark = if source.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let text = harmless(source.text.get(mark..).unwrap_or_default());
+        Self { source, text, path: safe(&source.file.display().to_string()), mark }
+    }
+}
+
 /// Renders diagnostics; see [`super::render`].
-pub(super) fn render(file: &Path, text: &str, diagnostics: &[Diagnostic], colour: bool) -> String {
-    // A byte-order mark has no width, but would count as a column.
-    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let source = harmless(text.get(mark..).unwrap_or_default());
-    let source = source.as_str();
-    let path = safe(&file.display().to_string());
+pub(super) fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut output = String::new();
+    let mut latest: Option<Shown<'_>> = None;
     for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
-        let span = diagnostic.span.start.saturating_sub(mark)..diagnostic.span.end.saturating_sub(mark);
-        let span = first_line(source, &span);
+        let source = diagnostic.source.as_ref();
+        let shown = match latest.take() {
+            Some(shown) if std::ptr::eq(shown.source, source) => latest.insert(shown),
+            _ => latest.insert(Shown::new(source)),
+        };
+        let within = |at: usize| at.saturating_sub(shown.mark);
+        let span = first_line(&shown.text, &(within(diagnostic.span.start)..within(diagnostic.span.end)));
         let annotation = AnnotationKind::Primary.span(span).label(&diagnostic.label);
-        let snippet = Snippet::source(source).path(&path).annotation(annotation);
+        let snippet = Snippet::source(&shown.text).path(&shown.path).annotation(annotation);
         let mut group: Group<'_> = Level::ERROR.primary_title(&diagnostic.message).element(snippet);
         if let Some(help) = &diagnostic.help {
             group = group.element(Level::HELP.message(help));

@@ -58,6 +58,8 @@ pub(super) enum Takes {
     Path,
     /// gitignore patterns: a list, or block text.
     Patterns,
+    /// The path of a file, or a list of such.
+    Files,
     /// A list of file names.
     Names,
     /// A list of names of earlier rules.
@@ -102,7 +104,9 @@ pub(super) enum Form {
 }
 
 use Form::{Age, Block, Count, Duration, Percent, Rate, Size, Switch, Word, Zone};
-use Takes::{Map, Names, Path, Patterns, Prose, RuleMap, Rules, Scalar, Timetable, Variables, WordOrMap};
+use Takes::{
+    Files, Map, Names, Path, Patterns, Prose, RuleMap, Rules, Scalar, Timetable, Variables, WordOrMap,
+};
 
 const fn key(name: &'static str, takes: Takes, default: &'static str, meaning: &'static str) -> Key {
     Key { name, takes, fallback: Fallback::Text(default), fits: Fits::Any, meaning }
@@ -142,6 +146,11 @@ pub(super) const JOB: &[Key] = &[
         "Version of the job language; 1 is the only one",
     ),
     unset("description", Prose, "What the job is for; shown by `jobs` and `show`"),
+    unset(
+        "extends",
+        Files,
+        "Files whose keys this one takes over: maps are merged key by key, a later file wins, and this one over all. Their paths start at the folder of the file that names them; all other relative paths at the job file's",
+    ),
     unset("variables", Variables, "Texts that are used as `${name}` elsewhere; one may refer to another"),
     unset(
         "defaults",
@@ -183,12 +192,14 @@ pub(super) const RULE: &[Key] = &[
         "[]",
         "gitignore patterns, as a list or as block text with one a line; the last match wins. What is excluded is neither copied nor removed",
     ),
+    unset("exclude+", Patterns, "Patterns behind those of `exclude` that `extends` or `defaults` give"),
     key(
         "include",
         Patterns,
         "[]",
         "gitignore patterns that choose among what is not excluded; a matched directory takes all below it. None: everything",
     ),
+    unset("include+", Patterns, "Patterns behind those of `include` that `extends` or `defaults` give"),
     key(
         "ignore_case",
         AUTO_SWITCH,
@@ -390,6 +401,13 @@ const ENGINE: &[Key] = &[
     ),
     key("memory", Scalar(&[Size { least: MEMORY_BYTES_MIN }]), "256MiB", "All I/O buffers together"),
 ];
+
+impl Key {
+    /// The key whose inherited list this one adds to.
+    pub(super) fn adds_to(&self) -> Option<&'static str> {
+        self.name.strip_suffix('+')
+    }
+}
 
 /// Where a key of this name belongs: `versions` for `keep_for`, `a rule` for `mode`.
 pub(super) fn homes_of(name: &str) -> Vec<String> {

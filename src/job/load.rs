@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use super::check::{self, Seen};
 use super::decode::{Reader, Standing};
-use super::diagnose::Sink;
+use super::diagnose::{Extent, Sink};
 use super::expand::{Dates, Scope, Variables};
-use super::keys::{JOB, Key, RULE};
+use super::extend::{self, Gathered};
+use super::keys::{JOB, Key, RULE, Takes};
 use super::model::{Job, Mode, Rule};
 use super::node::{Content, Entry, Node};
-use super::origins::Lines;
+use super::sources::Sources;
 use super::values::{Fields, Sited, Value};
+use super::{Diagnostic, Loaded, Surroundings, origins, rule};
 use crate::value::Zone;
-
-use super::{Diagnostic, Loaded, Origin, PatternOrigin, Surroundings, origins, parse, rule};
 
 /// More rules than any job needs; each is compared with each.
 const RULES_MAX: usize = 1000;
@@ -26,11 +26,13 @@ pub(super) fn load(
     text: &str,
     surroundings: &dyn Surroundings,
 ) -> Result<Loaded, Vec<Diagnostic>> {
-    let mut sink = Sink::new(text);
-    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-    let root = parse::parse(&mut sink);
-    let loaded = root.as_ref().and_then(|root| whole(root, file, &name, &folder, surroundings, &mut sink));
+    let Gathered { sources, root, findings, extent } = extend::gather(file, text, surroundings);
+    let mut sink = Sink::new(sources.whole());
+    sink.take_all(findings);
+    if extent == Extent::Beginning {
+        sink.limit_to_beginning();
+    }
+    let loaded = root.as_ref().and_then(|root| whole(root, file, surroundings, &sources, &mut sink));
     if root.is_none() {
         sink.absent_unless_reported(
             "the file holds no job",
@@ -40,34 +42,46 @@ pub(super) fn load(
     }
     match loaded {
         Some(loaded) if sink.is_empty() => Ok(loaded),
-        _ => Err(sink.finish()),
+        _ => Err(sources.diagnostics(sink.finish())),
     }
+}
+
+/// See [`super::is_shared`].
+pub(super) fn is_shared(file: &Path, text: &str, surroundings: &dyn Surroundings) -> bool {
+    let Gathered { root, findings, .. } = extend::gather(file, text, surroundings);
+    let Some(Node { content: Content::Map(entries), .. }) = root else { return false };
+    let shares =
+        |entry: &Entry| matches!(entry.key.as_str(), "variables" | "defaults" | "on_missing" | "timezone");
+    findings.is_empty()
+        && entries.iter().all(|entry| entry.key != "rules" && JOB.iter().any(|key| key.name == entry.key))
+        && entries.iter().any(shares)
 }
 
 fn whole(
     root: &Node,
     file: &Path,
-    name: &str,
-    folder: &Path,
     surroundings: &dyn Surroundings,
+    sources: &Sources,
     sink: &mut Sink<'_>,
 ) -> Option<Loaded> {
+    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let no_variables = Variables::default();
     let scope = Scope {
         surroundings,
         variables: &no_variables,
-        folder,
-        job: name,
+        folder: file.parent().unwrap_or(Path::new("")),
+        job: &name,
         rule: None,
         dates: Dates::Refused,
         zone: Zone::default(),
         defining: None,
     };
     let head = head(root, scope, sink)?;
+    let zone = if let Value::Zone(zone) = head.timezone.value { zone } else { Zone::Local };
     let variables = Variables::read(root.get("variables"), scope, sink);
-    let scope = Scope { variables: &variables, zone: head.timezone, ..scope };
+    let scope = Scope { variables: &variables, zone, ..scope };
 
-    let entries = rule_entries(root, head.rules_misspelt, sink);
+    let entries = rule_entries(root, head.rules_misspelt, sources.end_of_job(), sink);
     let defaults = root.get("defaults");
     if let Some(defaults) = defaults {
         // Once for itself: an option that fits no rule's mode is still checked.
@@ -75,16 +89,17 @@ fn whole(
         reader.map(defaults, RULE, "", "`defaults`", Standing::Defaults);
     }
     let names: Vec<String> = entries.iter().map(|entry| entry.key.clone()).collect();
-    let lines = Lines::new(sink.text());
-    let mut job = Job {
-        name: name.to_owned(),
-        file: PathBuf::from(file),
-        description: head.description,
-        timezone: head.timezone,
-        rules: Vec::with_capacity(entries.len()),
+    let mut loaded = Loaded {
+        job: Job {
+            name: name.clone(),
+            file: PathBuf::from(file),
+            description: head.description,
+            timezone: zone,
+            rules: Vec::with_capacity(entries.len()),
+        },
+        origins: vec![origins::row("timezone", &head.timezone, sources)],
+        patterns: Vec::new(),
     };
-    let mut rows: Vec<Origin> = Vec::new();
-    let mut patterns: Vec<PatternOrigin> = Vec::new();
     let mut earlier: Vec<Seen> = Vec::new();
     for entry in entries {
         let scope = Scope { rule: Some(&entry.key), ..scope };
@@ -93,11 +108,11 @@ fn whole(
         else {
             continue;
         };
-        rows.extend(origins::rows(&entry.key, &fields, &lines));
-        patterns.extend(origins::patterns(&entry.key, &fields, file, &lines));
-        job.rules.push(rule);
+        loaded.origins.extend(origins::rows(&entry.key, &fields, sources));
+        loaded.patterns.extend(origins::patterns(&entry.key, &fields, sources));
+        loaded.job.rules.push(rule);
     }
-    if job.rules.len() < names.len() {
+    if loaded.job.rules.len() < names.len() {
         // Whatever keeps a rule out has said why; were it ever silent, a rule must not just vanish.
         sink.absent_unless_reported(
             "a rule could not be read",
@@ -105,16 +120,15 @@ fn whole(
             "please report this file as a bug",
         );
     }
-    Some(Loaded { job, origins: rows, patterns })
+    Some(loaded)
 }
 
 /// The job's own keys.
-#[derive(Default)]
 struct Head {
     description: Option<String>,
     on_missing: Option<(&'static Key, Sited)>,
-    timezone: Zone,
-    /// A misspelt `rules` was reported.
+    timezone: Sited,
+    /// A misspelt `rules`, or what may bring them, was reported.
     rules_misspelt: bool,
 }
 
@@ -130,30 +144,26 @@ fn head(root: &Node, scope: Scope<'_>, sink: &mut Sink<'_>) -> Option<Head> {
         }
         return None;
     };
-    let mut head = Head { rules_misspelt: false, ..Head::default() };
+    let local = Sited { value: Value::Zone(Zone::Local), span: None, shown: Zone::Local.to_string() };
+    let mut head = Head { description: None, on_missing: None, timezone: local, rules_misspelt: false };
     let mut reader = Reader { sink, scope, mode: None };
     for entry in entries {
         let Some(key) = JOB.iter().find(|key| key.name == entry.key) else {
-            let meant = reader.unknown_key(&entry.key, &entry.key_span, JOB, "the job");
-            head.rules_misspelt |= meant.is_some_and(|key| key.name == "rules");
+            for entry in entry.beneath.iter().chain([entry]) {
+                let meant = reader.unknown_key(&entry.key, &entry.key_span, JOB, "the job");
+                head.rules_misspelt |= meant.is_some_and(|key| matches!(key.name, "rules" | "extends"));
+            }
             continue;
         };
-        match key.name {
-            "version" => {
-                reader.value(key, key.name, &entry.value);
-            }
-            "timezone" => {
-                if let Value::Zone(zone) = reader.value(key, key.name, &entry.value).value {
-                    head.timezone = zone;
-                }
-            }
-            "description" => {
-                if let Value::Text(text) = reader.value(key, key.name, &entry.value).value {
-                    head.description = Some(text);
-                }
-            }
-            "on_missing" => {
-                let sited = reader.value(key, key.name, &entry.value);
+        if !matches!(key.takes, Takes::Scalar(_) | Takes::Prose) {
+            continue;
+        }
+        reader.replaced(entry, JOB, "");
+        let sited = reader.value(key, key.name, &entry.value);
+        match (key.name, sited) {
+            ("description", Sited { value: Value::Text(text), .. }) => head.description = Some(text),
+            ("timezone", sited) => head.timezone = sited,
+            ("on_missing", sited) => {
                 head.on_missing =
                     RULE.iter().find(|rule_key| rule_key.name == key.name).map(|key| (key, sited));
             }
@@ -163,13 +173,12 @@ fn head(root: &Node, scope: Scope<'_>, sink: &mut Sink<'_>) -> Option<Head> {
     Some(head)
 }
 
-/// The entries of `rules` that can be rules.
-fn rule_entries<'n>(root: &'n Node, misspelt: bool, sink: &mut Sink<'_>) -> Vec<&'n Entry> {
+/// The entries of `rules` that can be rules. `end`: where the job's text ends, and they could stand.
+fn rule_entries<'n>(root: &'n Node, misspelt: bool, end: usize, sink: &mut Sink<'_>) -> Vec<&'n Entry> {
     let Some(rules) = root.get("rules") else {
         if misspelt {
             return Vec::new();
         }
-        let end = sink.text().trim_end().len();
         sink.absent(
             &(end..end),
             "the job has no rules",

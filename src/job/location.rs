@@ -93,6 +93,18 @@ fn volume(rest: &str) -> Result<Location, Refusal> {
     Ok(Location::Volume { name: name.to_owned(), path })
 }
 
+/// Refuses what cannot be the path of a file on this machine.
+pub(super) fn check_file(expanded: &Expanded) -> Result<(), Refusal> {
+    if expanded.text.starts_with("volume:") {
+        return refuse(
+            "`volume:` stands only in `source` and `destination`",
+            "a path was expected",
+            "give the path of the file, from this file's folder or whole",
+        );
+    }
+    check_local(&expanded.text, &expanded.shown)
+}
+
 /// Refuses remote and Windows paths. A colon before the first slash is one of them, or a slip. `shown` is the text
 /// without the content of files.
 fn check_local(text: &str, shown: &str) -> Result<(), Refusal> {

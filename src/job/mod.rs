@@ -8,6 +8,7 @@ mod decode;
 mod defaults;
 mod diagnose;
 mod expand;
+mod extend;
 mod keys;
 mod load;
 mod location;
@@ -19,6 +20,7 @@ mod patterns;
 mod reference;
 mod rule;
 mod schema;
+mod sources;
 mod suggest;
 mod syntax;
 mod values;
@@ -27,7 +29,9 @@ pub use crate::filter::{PatternList, Select};
 pub use model::*;
 pub use suggest::nearest;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::value::{Stamp, Zone};
 
@@ -44,6 +48,11 @@ pub trait Surroundings {
     /// # Errors
     /// A sentence for people.
     fn read_file(&self, path: &Path) -> Result<String, String>;
+    /// The text of a job file that another one extends, by its absolute path.
+    ///
+    /// # Errors
+    /// Why it is not to be had, and the way out.
+    fn read_job(&self, file: &Path) -> Result<String, Unread>;
     /// Whether the running user is root.
     fn is_root(&self) -> bool;
     /// Date and time in a zone, for `${date:FORMAT}`.
@@ -53,12 +62,38 @@ pub trait Surroundings {
     fn local_to_utc(&self, zone: Zone, local: chrono::NaiveDateTime) -> Option<Stamp>;
 }
 
-/// One thing wrong (or doubtful) in a job file, with its place.
+/// Why an extended file cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Behind a colon: `it does not exist`.
+    pub why: String,
+    /// The way out, one line.
+    pub help: Option<String>,
+}
+
+/// A file that was read, kept for what is said of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its path, absolute.
+    pub file: PathBuf,
+    /// What it holds.
+    pub text: String,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.file)
+    }
+}
+
+/// One thing wrong in a job file, or in one that it extends, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// The file that is wrong.
+    pub source: Arc<Source>,
     /// What is wrong, one sentence without full stop.
     pub message: String,
-    /// Byte range in the file's text; empty range at the end where something is missing.
+    /// Byte range in that file's text; empty range at the end where something is missing.
     pub span: std::ops::Range<usize>,
     /// A few words at the caret.
     pub label: String,
@@ -66,7 +101,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// A resolved job, and for each value the line that set it.
+/// A resolved job, and for each value the place that set it.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The job.
@@ -99,22 +134,39 @@ pub struct Origin {
     pub key: String,
     /// The resolved value as YAML text.
     pub value: String,
-    /// Line (1-based) in the job file, or `None` for a default.
-    pub line: Option<usize>,
+    /// Where it was set, or `None` for a default.
+    pub site: Option<Site>,
+}
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The file, absolute: the job's own, or one that it extends.
+    pub file: PathBuf,
+    /// Line (1-based) in that file.
+    pub line: usize,
 }
 
 /// Reads a job: `file` is its absolute path, `text` its content.
 ///
 /// # Errors
-/// All errors of the file in one pass, in the order of their places.
+/// All errors of the file, and of those that it extends, in one pass: the job's own first, each file's in the order of
+/// their places.
 pub fn load(file: &Path, text: &str, surroundings: &dyn Surroundings) -> Result<Loaded, Vec<Diagnostic>> {
     load::load(file, text, surroundings)
 }
 
+/// Whether a file that is no job of its own is good to be extended: it has no rules, nor has what it extends, but
+/// something for others.
+#[must_use]
+pub fn is_shared(file: &Path, text: &str, surroundings: &dyn Surroundings) -> bool {
+    load::is_shared(file, text, surroundings)
+}
+
 /// Renders diagnostics with file, line, column, caret and help, as `rustc` does.
 #[must_use]
-pub fn render(file: &Path, text: &str, diagnostics: &[Diagnostic], colour: bool) -> String {
-    diagnose::render(file, text, diagnostics, colour)
+pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
+    diagnose::render(diagnostics, colour)
 }
 
 /// The JSON schema of a job file, generated from the same key lists as the decoder.

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// A byte range of the file's text.
+/// A byte range of a file's text, or of the texts of all files of a job one behind the other.
 pub(super) type Span = Range<usize>;
 
 /// One YAML node.
@@ -30,6 +30,8 @@ pub(super) struct Entry {
     pub(super) key: String,
     pub(super) key_span: Span,
     pub(super) value: Node,
+    /// What extended files say here, the earliest first: replaced by the value; below `exclude+` and `include+` added to.
+    pub(super) beneath: Vec<Entry>,
 }
 
 /// A scalar with escapes and line folding undone, otherwise as written: `007`, `no` and `1e3` are these texts.
@@ -80,6 +82,32 @@ impl Node {
             Content::List(_) => "a list",
             Content::Map(_) => "a map",
             Content::Broken => "something unreadable",
+        }
+    }
+
+    /// Moves all places by so many bytes.
+    pub(super) fn shift(&mut self, bytes: usize) {
+        let moved = |span: &mut Span| *span = span.start + bytes..span.end + bytes;
+        moved(&mut self.span);
+        match &mut self.content {
+            Content::Scalar(_) | Content::Broken => {}
+            Content::List(nodes) => nodes.iter_mut().for_each(|node| node.shift(bytes)),
+            Content::Map(entries) => {
+                for entry in entries {
+                    moved(&mut entry.key_span);
+                    entry.value.shift(bytes);
+                }
+            }
+        }
+    }
+
+    /// Whether something in it refers to a variable, a file or the like.
+    pub(super) fn refers(&self) -> bool {
+        match &self.content {
+            Content::Broken => false,
+            Content::Scalar(scalar) => scalar.text.contains("${"),
+            Content::List(nodes) => nodes.iter().any(Self::refers),
+            Content::Map(entries) => entries.iter().any(|entry| entry.value.refers()),
         }
     }
 

@@ -1,64 +1,55 @@
-//! The rows of `show`: each resolved value of a rule as YAML text, with the line that set it.
-
-use std::path::Path;
+//! The rows of `show`: each resolved value of a rule as YAML text, with the place that set it.
 
 use super::node::Span;
+use super::sources::Sources;
 use super::values::{Fields, Row, Sited, Value};
-use super::{Origin, PatternList, PatternOrigin};
-
-/// Where the lines of a text begin.
-pub(super) struct Lines(Vec<usize>);
-
-impl Lines {
-    pub(super) fn new(text: &str) -> Self {
-        Self(text.match_indices('\n').map(|(at, _)| at).collect())
-    }
-
-    /// The line (1-based) of a byte offset.
-    fn of(&self, offset: usize) -> usize {
-        self.0.partition_point(|&end| end < offset) + 1
-    }
-}
+use super::{Origin, PatternList, PatternOrigin, Site};
 
 /// The rows of one rule, in the order of the key list.
-pub(super) fn rows(rule: &str, fields: &Fields, lines: &Lines) -> Vec<Origin> {
+pub(super) fn rows(rule: &str, fields: &Fields, sources: &Sources) -> Vec<Origin> {
     let mut rows = Vec::new();
-    collect(&format!("rules.{rule}"), fields, lines, &mut rows);
+    collect(&format!("rules.{rule}"), fields, sources, &mut rows);
     rows
 }
 
+/// The row of one of the job's own keys.
+pub(super) fn row(key: &str, sited: &Sited, sources: &Sources) -> Origin {
+    let site = site(sited.span.as_ref(), sources);
+    Origin { key: key.to_owned(), value: super::diagnose::safe(&sited.shown), site }
+}
+
+fn site(span: Option<&Span>, sources: &Sources) -> Option<Site> {
+    span.map(|span| sources.site(span.start))
+}
+
 /// Where each pattern of one rule is written.
-pub(super) fn patterns(rule: &str, fields: &Fields, file: &Path, lines: &Lines) -> Vec<PatternOrigin> {
+pub(super) fn patterns(rule: &str, fields: &Fields, sources: &Sources) -> Vec<PatternOrigin> {
     let mut patterns = Vec::new();
     for (list, name) in [(PatternList::Exclude, "exclude"), (PatternList::Include, "include")] {
-        let Some(Value::List(items)) = fields.get(name).map(|sited| &sited.value) else { continue };
-        patterns.extend(items.iter().enumerate().map(|(index, item)| PatternOrigin {
-            rule: rule.to_owned(),
-            list,
-            index,
-            file: file.to_path_buf(),
-            line: lines.of(item.span.start),
+        patterns.extend(fields.patterns(name).enumerate().map(|(index, item)| {
+            let Site { file, line } = sources.site(item.span.start);
+            PatternOrigin { rule: rule.to_owned(), list, index, file, line }
         }));
     }
     patterns
 }
 
-fn collect(path: &str, fields: &Fields, lines: &Lines, rows: &mut Vec<Origin>) {
+fn collect(path: &str, fields: &Fields, sources: &Sources, rows: &mut Vec<Origin>) {
     for (key, sited) in &fields.0 {
         let key = format!("{path}.{}", key.name);
         match sited {
-            Sited { value: Value::Map(inner), .. } => collect(&key, inner, lines, rows),
+            Sited { value: Value::Map(inner), .. } => collect(&key, inner, sources, rows),
             Sited { value: Value::Broken, .. } => {}
             Sited { value: Value::Timetable(_, inner), .. } => {
                 rows.extend(inner.iter().map(|Row { key: inner, shown, span }| Origin {
                     key: format!("{key}.{inner}"),
                     value: super::diagnose::safe(shown),
-                    line: span.as_ref().map(|span| lines.of(span.start)),
+                    site: site(span.as_ref(), sources),
                 }));
             }
             Sited { span, shown, .. } => {
-                let line = span.as_ref().map(|span: &Span| lines.of(span.start));
-                rows.push(Origin { key, value: super::diagnose::safe(shown), line });
+                let site = site(span.as_ref(), sources);
+                rows.push(Origin { key, value: super::diagnose::safe(shown), site });
             }
         }
     }

@@ -9,8 +9,7 @@ use std::collections::HashMap;
 
 use serde_saphyr::granit_parser::{self, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle};
 
-use super::Diagnostic;
-use super::diagnose::Sink;
+use super::diagnose::{Finding, Sink};
 use super::node::{Content, Entry, Node, Scalar, Span, Style, line_of};
 use super::syntax::{self, Repair};
 
@@ -65,7 +64,7 @@ pub(super) fn parse(sink: &mut Sink<'_>) -> Option<Node> {
 struct Attempt<'a> {
     text: &'a str,
     repairs: &'a [Repair],
-    traps: Vec<Diagnostic>,
+    traps: Vec<Finding>,
     /// Place of the latest tag, anchor or alias.
     last_trap: Option<Span>,
     open: Vec<Open>,
@@ -194,7 +193,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn trap(&mut self, span: Span, message: &str, label: &str, help: &str) {
-        self.traps.push(Diagnostic {
+        self.traps.push(Finding {
             message: message.to_owned(),
             span,
             label: label.to_owned(),
@@ -255,7 +254,7 @@ impl<'a> Attempt<'a> {
                 if map.skipped {
                     map.skipped = false;
                 } else if let Some((key, key_span)) = map.key.take() {
-                    map.entries.push(Entry { key, key_span, value: node });
+                    map.entries.push(Entry { key, key_span, value: node, beneath: Vec::new() });
                 } else if let Some(trap) = map.begin(node, self.text) {
                     self.traps.push(trap);
                 }
@@ -266,11 +265,11 @@ impl<'a> Attempt<'a> {
 
 impl Building {
     /// Takes a key; what is wrong with it comes back.
-    fn begin(&mut self, node: Node, text: &str) -> Option<Diagnostic> {
+    fn begin(&mut self, node: Node, text: &str) -> Option<Finding> {
         let span = node.span.clone();
         let refused_before = self.incomplete;
         let refuse = |message: String, label: &str, help: &str| {
-            Some(Diagnostic {
+            Some(Finding {
                 message,
                 span: span.clone(),
                 label: label.to_owned(),

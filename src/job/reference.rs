@@ -36,6 +36,7 @@ fn values(key: &'static Key) -> String {
         Takes::Prose => vec!["text".to_owned()],
         Takes::Path => vec!["path".to_owned()],
         Takes::Patterns => vec!["list, or block text".to_owned()],
+        Takes::Files => vec!["path, or a list of paths".to_owned()],
         Takes::Names | Takes::Rules => vec!["list".to_owned()],
         Takes::Map(_) | Takes::Variables | Takes::RuleMap => vec!["map".to_owned()],
         Takes::Timetable => {

@@ -19,8 +19,8 @@ pub(super) fn build(name: &str, mode: Mode, fields: &Fields) -> Option<Rule> {
         destination: fields.place("destination")?,
         enabled: fields.switch("enabled"),
         needs: fields.texts("needs"),
-        exclude: fields.texts("exclude"),
-        include: fields.texts("include"),
+        exclude: fields.pattern_texts("exclude"),
+        include: fields.pattern_texts("include"),
         ignore_case: fields.auto_switch("ignore_case"),
         select: select(fields.map("select")?),
         compare: comparison(fields.word("compare")),
@@ -89,6 +89,10 @@ impl Fields {
             Some(Value::List(items)) => items.iter().map(|item| item.text.clone()).collect(),
             _ => Vec::new(),
         }
+    }
+
+    fn pattern_texts(&self, name: &'static str) -> Vec<String> {
+        self.patterns(name).map(|item| item.text.clone()).collect()
     }
 
     fn limit(&self, name: &str) -> Limit {

@@ -28,7 +28,7 @@ pub(super) fn build() -> Value {
     schema
 }
 
-/// The schema of a map. Options that a rule needs are not required here, since `defaults` may give them.
+/// The schema of a map. Nothing is required here: `defaults` may give what a rule needs, and `extends` the rules.
 fn map_schema(keys: &'static [Key]) -> Value {
     let mut properties = Map::new();
     for key in keys {
@@ -37,9 +37,6 @@ fn map_schema(keys: &'static [Key]) -> Value {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("additionalProperties".to_owned(), json!(false));
-    if keys.iter().any(|key| key.name == "rules") {
-        schema.insert("required".to_owned(), json!(["rules"]));
-    }
     schema.insert("properties".to_owned(), Value::Object(properties));
     Value::Object(schema)
 }
@@ -75,6 +72,10 @@ fn takes(key: &'static Key) -> Value {
         Takes::Patterns => json!({ "oneOf": [
             { "type": "array", "items": plain_text() },
             { "type": "string", "description": "Block text with one pattern a line" },
+        ] }),
+        Takes::Files => json!({ "oneOf": [
+            { "type": "string", "minLength": 1 },
+            { "type": "array", "items": { "type": "string", "minLength": 1 } },
         ] }),
         Takes::Names | Takes::Rules => json!({ "type": "array", "items": plain_text() }),
         Takes::Map(_) if key.name == "defaults" => json!({ "$ref": "#/definitions/options" }),

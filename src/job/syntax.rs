@@ -3,21 +3,21 @@
 
 use serde_saphyr::granit_parser::{ErrorKind, ScanError};
 
-use super::Diagnostic;
+use super::diagnose::Finding;
 use super::node::Span;
 
 /// A syntax error with one obvious meaning, and how to read past it. The text keeps its length.
 pub(super) struct Repair {
     /// What was changed; values that touch it are not judged further.
     pub(super) span: Span,
-    pub(super) diagnostic: Diagnostic,
+    pub(super) diagnostic: Finding,
     /// Single bytes, all ASCII, and what to put in their place.
     changes: Vec<(usize, u8)>,
 }
 
 impl Repair {
     fn new(span: Span, changes: &[(usize, u8)], message: &str, label: &str, help: String) -> Self {
-        let diagnostic = Diagnostic {
+        let diagnostic = Finding {
             message: message.to_owned(),
             span: span.clone(),
             label: label.to_owned(),
@@ -171,14 +171,14 @@ fn escape_repair(text: &str, quote: usize) -> Option<Repair> {
 }
 
 /// The diagnostic for an error that ends the reading.
-pub(super) fn explain(text: &str, error: &ScanError) -> Diagnostic {
+pub(super) fn explain(text: &str, error: &ScanError) -> Finding {
     let at = error.marker().byte_offset().unwrap_or(text.len());
     let (message, label, help) = wording(error.kind());
     let start = if is_tab(error.kind()) { tab_near(text, at) } else { at };
     // A parser that stopped at the end of a line is pointing at what follows it.
     let shown = text.get(start..).and_then(|rest| rest.chars().next());
     let end = start + shown.filter(|letter| !matches!(letter, '\n' | '\r')).map_or(0, char::len_utf8);
-    Diagnostic { message, span: start..end, label: label.to_owned(), help: Some(help.to_owned()) }
+    Finding { message, span: start..end, label: label.to_owned(), help: Some(help.to_owned()) }
 }
 
 /// The tab that stopped the parser: in the indent of its line, or else the next one.

@@ -67,9 +67,28 @@ impl Fields {
         self.0.iter().find(|(key, _)| key.name == name).map(|(_, sited)| sited)
     }
 
+    /// The patterns of `exclude` or `include`, with what `exclude+` or `include+` adds to them.
+    pub(super) fn patterns(&self, name: &'static str) -> impl Iterator<Item = &Item> {
+        let list = |adds: bool| {
+            self.0
+                .iter()
+                .filter(move |(key, _)| if adds { key.adds_to() == Some(name) } else { key.name == name })
+        };
+        list(false).chain(list(true)).flat_map(|(_, sited)| match &sited.value {
+            Value::List(items) => items.as_slice(),
+            _ => &[],
+        })
+    }
+
     /// Adds what `defaults` gives and this map does not; maps that merge are merged key by key.
     pub(super) fn adopt(&mut self, defaults: &Fields) {
-        for (key, theirs) in &defaults.0 {
+        let has = |fields: &Self, name: &str| fields.get(name).is_some();
+        // What is added to a list that this map gives anew is given anew with it.
+        let replaced = |key: &Key| key.adds_to().is_some_and(|list| has(self, list));
+        let additions: Vec<(&'static Key, Sited)> =
+            defaults.0.iter().filter(|(key, _)| key.adds_to().is_some() && !replaced(key)).cloned().collect();
+        self.0.splice(0..0, additions);
+        for (key, theirs) in defaults.0.iter().filter(|(key, _)| key.adds_to().is_none()) {
             match self.0.iter_mut().find(|(own, _)| own.name == key.name) {
                 None => self.0.push((key, theirs.clone())),
                 Some((_, ours)) => {
