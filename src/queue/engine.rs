@@ -106,7 +106,7 @@ impl Engine {
             wanted: self.wanted(transfer.bytes),
             block_bytes: self.sizes.block_bytes,
         };
-        self.open(order, Box::new(move |result| done(transfer, result)));
+        self.open(order, Box::new(move |result| done(transfer, result.map(|concluded| concluded.copied))));
     }
 
     pub(super) fn open(&self, order: Order, reply: Reply) {
@@ -155,8 +155,7 @@ impl Engine {
         if bytes >= from_bytes { Wanted::Direct } else { Wanted::Buffered }
     }
 
-    #[cfg(test)]
-    pub(super) fn refusals(&self) -> &Refusals {
+    pub(super) fn refusals(&self) -> &Arc<Refusals> {
         &self.refusals
     }
 }

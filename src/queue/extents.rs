@@ -7,10 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::hash::Tree;
 use super::side::{Refusals, Role, Side, Wanted};
 use super::transfer::{Copied, Hashing, Holes, TransferError};
-use crate::platform::{Attributes as _, File};
+use crate::platform::{Access, Attributes as _, File};
+
+/// What a transfer gave, and how its source was reached at the end.
+pub(super) struct Concluded {
+    pub(super) copied: Copied,
+    pub(super) access: Access,
+}
 
 /// Takes the answer of a transfer.
-pub(super) type Reply = Box<dyn FnOnce(Result<Copied, TransferError>) + Send>;
+pub(super) type Reply = Box<dyn FnOnce(Result<Concluded, TransferError>) + Send>;
 
 /// What an open transfer is made from.
 pub(super) struct Order {
@@ -192,7 +198,7 @@ impl Open {
         }
     }
 
-    fn conclude(&self) -> Result<Copied, TransferError> {
+    fn conclude(&self) -> Result<Concluded, TransferError> {
         let end = self.end.load(Ordering::Acquire);
         if let Some(target) = self.sides.as_ref().and_then(|sides| sides.target.as_ref()) {
             target.file().set_length(end).map_err(|source| TransferError::Write { offset: end, source })?;
@@ -205,7 +211,10 @@ impl Open {
                 Some(self.tree().root(end).ok_or_else(lost)?)
             }
         };
-        Ok(Copied { bytes: end, digest })
+        // Direct I/O is only ever left: what ends direct was direct throughout.
+        let direct = self.sides.as_ref().is_some_and(|sides| sides.source.is_direct());
+        let access = if direct { Access::Direct } else { Access::Buffered };
+        Ok(Concluded { copied: Copied { bytes: end, digest }, access })
     }
 }
 

@@ -22,6 +22,7 @@ mod transfer;
 #[cfg(test)]
 mod tests;
 
+pub use digest::Uncached;
 pub use engine::Engine;
 pub use meters::QueueMeter;
 pub use settings::{Route, Settings};

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, bounded, unbounded};
 
+mod uncached;
+
 use super::side::{Role, Side, Wanted};
+use super::small::Small;
 use super::*;
 use crate::platform::{Access, Dir, File, open_root};
 use crate::value::{Cancel, Digest};
@@ -167,15 +170,21 @@ impl Mounted {
 
     /// ext4 on a loop device of 4 KiB sectors: offsets of 512 bytes are refused there.
     fn large_sectors(image: &Path) -> Option<Self> {
+        Self::ext4(image, &["-b", "4096"], "defaults")
+    }
+
+    /// ext4 on a loop device over an image.
+    fn ext4(image: &Path, loop_options: &[&str], mount_options: &str) -> Option<Self> {
         std::fs::File::create(image).unwrap().set_len(64 << 20).unwrap();
-        let setup = Command::new("losetup").args(["-b", "4096", "--show", "-f"]).arg(image).output().ok()?;
+        let setup =
+            Command::new("losetup").args(loop_options).args(["--show", "-f"]).arg(image).output().ok()?;
         let device = String::from_utf8(setup.stdout).ok()?.trim().to_owned();
         if !setup.status.success() || device.is_empty() {
             return None;
         }
         let made = Command::new("mkfs.ext4").args(["-q", &device]).output();
         if made.is_ok_and(|made| made.status.success()) {
-            return Self::new(&["-t", "ext4", &device.clone()], Some(device));
+            return Self::new(&["-t", "ext4", "-o", mount_options, &device.clone()], Some(device));
         }
         let _ = Command::new("losetup").args(["-d", &device]).output();
         None
@@ -217,6 +226,8 @@ fn check_sizes(place: &Path) {
             std::fs::remove_file(path).unwrap();
 
             assert_eq!(engine.digest(&source, size as u64).unwrap(), digest_of(&content), "{label}");
+            let uncached = engine.digest_uncached(&source, size as u64).unwrap();
+            assert_eq!(uncached.digest, digest_of(&content), "{label}");
         }
     }
 }

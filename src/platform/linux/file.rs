@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 
-use super::statx;
+use super::{raw, statx};
 use crate::platform::fault::{self, Call};
 
 /// How a file's bytes are reached.
@@ -196,6 +196,13 @@ impl File {
     /// Those of `posix_fadvise(2)`.
     pub fn forget_pages(&self, offset: u64, bytes: u64) -> io::Result<()> {
         Ok(rustix::fs::fadvise(&self.fd, offset, std::num::NonZeroU64::new(bytes), Advice::DontNeed)?)
+    }
+
+    /// How many pages of this file the page cache holds; `None` where the kernel does not tell (before Linux 6.5, or of files that
+    /// belong to somebody else).
+    #[must_use]
+    pub fn cached_pages(&self) -> Option<u64> {
+        raw::cached_pages(&self.fd)
     }
 
     /// Makes this file share all of `source`'s blocks (reflink).

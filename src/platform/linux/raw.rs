@@ -91,6 +91,39 @@ pub(super) fn list_xattr_at(
     Some(listed)
 }
 
+/// `cachestat`, Linux 6.5; the number is the same on every architecture (`scripts/syscall.tbl`).
+const CACHE_STAT: libc::c_long = 451;
+
+/// `struct cachestat_range` of `linux/mman.h`; no length means up to the end.
+#[repr(C)]
+struct CacheRange {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat` of `linux/mman.h`, in pages.
+#[repr(C)]
+#[derive(Default)]
+struct CacheStat {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// How many pages of a file the page cache holds; `None` where the kernel does not tell.
+pub(super) fn cached_pages(file: impl AsFd) -> Option<u64> {
+    let range = CacheRange { offset: 0, length: 0 };
+    let mut told = CacheStat::default();
+    let no_flags: libc::c_uint = 0;
+    // SAFETY: both structures are those of the kernel (repr(C), two and five u64); it reads the one and writes the other, and keeps neither.
+    let got = unsafe {
+        libc::syscall(CACHE_STAT, file.as_fd().as_raw_fd(), &raw const range, &raw mut told, no_flags)
+    };
+    (got == 0).then_some(told.cached)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
