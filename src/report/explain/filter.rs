@@ -116,10 +116,10 @@ impl Words<'_> {
         let whole = format!("rules.{}.{key}", self.explained.rule.name);
         let loaded = self.telling.loaded;
         match loaded.origins.iter().find(|origin| origin.key == whole) {
-            Some(origin) => match origin.line {
-                Some(line) => {
-                    let file = file_words(&loaded.job.file, self.telling.here);
-                    format!("`{key}: {}`, line {line} of {file}", origin.value)
+            Some(origin) => match &origin.site {
+                Some(site) => {
+                    let file = file_words(&site.file, self.telling.here);
+                    format!("`{key}: {}`, line {} of {file}", origin.value, site.line)
                 }
                 None => format!("`{key}: {}`, the default", origin.value),
             },
