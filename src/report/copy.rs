@@ -15,6 +15,9 @@ use super::progress::{Progress, ProgressForm};
 use super::summary::{left_lines, note_lines, sentence};
 use super::words::{count, counted, shown};
 
+/// As many sources are shown as fit a screen.
+const MAPPED_SHOWN_MAX: usize = 20;
+
 /// For whom a copy's result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyForm {
@@ -58,8 +61,14 @@ impl<'a> CopySink<'a> {
                 self.object(&json!({"event": "copy-start", "mapping": mapping, "notes": notes}));
             }
             CopyForm::Text if self.verbosity > Verbosity::Quiet => {
-                for Mapped { source, destination, .. } in mapping {
+                let shown =
+                    if self.verbosity == Verbosity::Verbose { mapping.len() } else { MAPPED_SHOWN_MAX };
+                for Mapped { source, destination, .. } in mapping.iter().take(shown) {
                     self.output.line(&format!("{} → {}", spelled(source), spelled(destination)));
+                }
+                if mapping.len() > shown {
+                    let more = count((mapping.len() - shown) as u64);
+                    self.output.line(&format!("… and {more} more, each under its own name"));
                 }
                 for note in notes {
                     self.output.message(&format!("note: {note}"));

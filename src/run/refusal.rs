@@ -291,7 +291,7 @@ impl Refusal {
             Self::VolumeAbsent { .. } => Some(
                 "attach it, or correct its name in the job (`lsblk -o LABEL,UUID` lists them); `on_missing: skip` passes over a disk that comes and goes",
             ),
-            Self::Unusable { .. } => Some("correct the path in the job, or the rights on it"),
+            Self::Unusable { .. } => Some("correct the path, or the rights on it"),
             Self::Same { .. } | Self::Nested { .. } => {
                 Some("choose a destination outside the source, and a source outside the destination")
             }

@@ -164,7 +164,7 @@ fn probe(
 
 /// Whether a plan made for one place may not be the other's. The ends of the range of times move at almost every probe and concern times
 /// of other centuries alone: what that changes, the next run mends.
-fn differs(assumed: &Place, found: &Place) -> bool {
+pub(super) fn differs(assumed: &Place, found: &Place) -> bool {
     assumed.grain_ns != found.grain_ns
         || assumed.case != found.case
         || assumed.owners != found.owners

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Ended, World};
+use crate::support::{Ended, FileSystem, World};
 
 fn copy(world: &World, arguments: &[&str]) -> Ended {
     let all: Vec<&str> = ["copy"].iter().chain(arguments).copied().collect();
@@ -121,6 +121,17 @@ fn several_sources_go_side_by_side_and_stay_names_of_one_file() {
     let before = world.witness("D");
     copy(&world, &arguments).expect(0).says("nothing to do");
     assert_eq!(before, world.witness("D"));
+}
+
+#[test]
+fn thousands_of_sources_need_few_handles() {
+    let world = World::new();
+    world.shell("for i in $(seq 1500); do echo $i > S/f$i; done; mkdir D");
+    let program = env!("CARGO_BIN_EXE_twinlane");
+    let line = format!("ulimit -n 128; exec {program} copy S/f* D");
+    let ended = crate::support::ended(&world.in_surroundings("bash", &["-c", &line]).output().unwrap());
+    ended.expect(0).says("1,500 copied").says("… and 1,480 more");
+    assert_eq!(listing(&world, "S"), listing(&world, "D"));
 }
 
 #[test]
@@ -398,4 +409,71 @@ fn events_are_one_object_a_line() {
     assert_eq!(events, ["copy-start", "plan", "action", "action", "copy-end"]);
     assert_eq!((&objects[4]["exit"], &objects[4]["done"]["copy"]), (&0.into(), &1.into()));
     assert!(copy(&world, &["S", "D", "-q"]).expect(0).out.is_empty());
+}
+
+#[test]
+fn an_interrupted_copy_leaves_whole_copies_and_nothing_else() {
+    let world = World::new();
+    world.many(120);
+    let hook = "hook:kill -INT $PPID; sleep 0.2@60";
+    let mut command = world.command(&["copy", "S", "D"]);
+    command.env("TWINLANE_WORKERS", "1").env("TWINLANE_FAULT", hook);
+    let ended = crate::support::ended(&command.output().unwrap());
+    ended.expect(130).says("what was copied is whole").says("next: twinlane copy S D");
+    assert!(whole(&world) && stages(&world).is_empty());
+    assert_eq!(listing(&world, "state"), ["copies"]);
+    copy(&world, &["S", "D"]).expect(0);
+    assert_eq!(world.tree("S"), world.tree("D/S"));
+}
+
+#[test]
+fn each_failing_call_leaves_whole_copies_and_the_next_one_mends() {
+    for (fault, step) in [("eio", 7), ("enospc", 11), ("kill", 13), ("eacces", 17)] {
+        let mut ended_well = 0;
+        for call in (1..).step_by(step) {
+            let world = World::new();
+            world.files([
+                ("S/a", "a"),
+                ("S/d/b", "b"),
+                ("S/d/e/c", "c"),
+                ("D/S/a", "old a"),
+                ("D/S/kept", "k"),
+            ]);
+            symlink("a", world.path("S/link")).unwrap();
+            fs::hard_link(world.path("S/a"), world.path("S/d/twin")).unwrap();
+            let mut command = world.command(&["copy", "S", "D"]);
+            command.env("TWINLANE_WORKERS", "1").env("TWINLANE_FAULT", format!("{fault}@{call}"));
+            let ended = crate::support::ended(&command.output().unwrap());
+            assert!([0, 1, 3, 5, -9].contains(&ended.code), "{fault}@{call}: {ended:?}");
+            let now = world.tree("D/S");
+            let old = now.get(Path::new("a")).map(|thing| thing.content.clone());
+            let contents = ["a", "old a"].map(|content| blake3::hash(content.as_bytes()).to_string());
+            assert!(old.is_some_and(|old| contents.contains(&old)), "{fault}@{call}");
+            copy(&world, &["S", "D"]).expect(0);
+            assert!(stages(&world).is_empty(), "{fault}@{call}: {:?}", stages(&world));
+            let mut mended = world.tree("D/S");
+            assert!(mended.remove(Path::new("kept")).is_some(), "{fault}@{call}");
+            assert_eq!(world.tree("S"), mended, "{fault}@{call}");
+            ended_well = if ended.code == 0 { ended_well + 1 } else { 0 };
+            // Beyond the last call that a copy makes nothing fails.
+            if ended_well == 2 {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_place_does_not_hold_is_said_once_and_a_second_copy_has_nothing_to_do() {
+    for kind in [FileSystem::Exfat, FileSystem::Ext4(&["-q", "-I", "128"])] {
+        let mut world = World::new();
+        world.files([("S/a", "a"), ("S/sub/b", "b")]);
+        world.shell("chmod 640 S/a; touch -d '2001-01-01 00:00:01.5' S/a");
+        if !world.mount("D", kind) {
+            continue;
+        }
+        copy(&world, &["S", "D"]).expect(0);
+        assert_eq!((read(&world, "D/S/a"), read(&world, "D/S/sub/b")), ("a".to_owned(), "b".to_owned()));
+        copy(&world, &["S", "D"]).expect(0).says("nothing to do");
+    }
 }

@@ -193,4 +193,8 @@ fn somebody_who_is_not_root_copies_what_he_may_read() {
     let mut expected = tree(&world.path("S"));
     expected.remove(std::path::Path::new("none"));
     assert_same(&expected, &tree(&world.path("D/S")), "all but the file that he may not read");
+    world.shell("mkdir R && chmod 0555 R && chown root R");
+    let ended = world.start_as_user(&["copy", "S/closed/x", "R"]).expect(3);
+    ended.says("cannot write into").says("correct the path, or the rights on it");
+    assert_eq!(fs::read_dir(world.path("R")).unwrap().count(), 0);
 }

@@ -3,12 +3,12 @@
 use super::*;
 use crate::value::RelPath;
 
-fn names(names: &[(&str, &str)]) -> Option<Vec<Named>> {
-    let named = |(source, destination): &(&str, &str)| Named {
+fn names(pairs: &[(&str, &str)]) -> Vec<Named> {
+    let one = |(source, destination): &(&str, &str)| Named {
         source: source.as_bytes().into(),
         destination: destination.as_bytes().into(),
     };
-    Some(names.iter().map(named).collect())
+    pairs.iter().map(one).collect()
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn named_entries_alone_are_compared_and_nothing_is_said_of_the_roots() {
     bench.both("file", "1");
     bench.file("s/not", "asked for");
     bench.file("t/extra", "1");
-    bench.names = names(&[("dir", "dir"), ("file", "file")]);
+    bench.names = Some(names(&[("dir", "dir"), ("file", "file")]));
     bench.settle();
     touch(&bench.path("s"), THEN + 1);
     let draft = bench.march();
@@ -30,7 +30,7 @@ fn named_entries_alone_are_compared_and_nothing_is_said_of_the_roots() {
 fn a_root_that_is_to_be_made_only_holds_what_is_named() {
     let mut bench = Bench::new();
     bench.file("s/a", "1");
-    bench.names = names(&[("a", "a")]);
+    bench.names = Some(names(&[("a", "a")]));
     bench.settle();
     std::fs::remove_dir(bench.path("t")).unwrap();
     assert_eq!(said(&bench.march()), ["a New", ". through"]);
@@ -41,7 +41,7 @@ fn an_entry_may_have_another_name_in_the_destination() {
     let mut bench = Bench::new();
     bench.file("s/old", "1");
     bench.file("t/old", "another one");
-    bench.names = names(&[("old", "new")]);
+    bench.names = Some(names(&[("old", "new")]));
     bench.check(&["new New", ". through"]);
     bench.file("t/new", "22");
     bench.check(&["new Size Equal", ". through"]);
@@ -54,7 +54,7 @@ fn an_entry_may_have_another_name_in_the_destination() {
 fn what_is_named_may_lie_beside_its_copy_and_not_around_it() {
     let mut bench = Bench::new();
     bench.file("s/dir/a", "1");
-    bench.names = names(&[("dir", "dir")]);
+    bench.names = Some(names(&[("dir", "dir")]));
     std::fs::remove_dir(bench.path("t")).unwrap();
     symlink("s", bench.path("t")).unwrap();
     assert_eq!(said(&bench.march()), [". through"], "the same on both sides");

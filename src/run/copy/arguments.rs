@@ -1,6 +1,8 @@
 //! What a path means by the way it is written: an entry, or the content of a directory.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::platform::{path_bytes, path_from_bytes};
 use crate::run::Refusal;
@@ -49,8 +51,8 @@ impl Typed {
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) typed: PathBuf,
-    /// The directory that is marched over: itself for its content, else the one that holds it.
-    pub(super) root: Root,
+    /// The directory that is marched over: itself for its content, else the one that holds it. Sources of one folder share it.
+    pub(super) root: Arc<Root>,
     /// Its name in there, and what it is; `None` for content.
     pub(super) entry: Option<(Box<[u8]>, Meta)>,
 }
@@ -69,8 +71,9 @@ impl Source {
 pub(super) fn find(sources: &[Typed]) -> Result<Vec<Source>, CopyError> {
     let mut found = Vec::with_capacity(sources.len());
     let mut missing = Vec::new();
+    let mut folders = Folders::default();
     for source in sources {
-        match find_one(source)? {
+        match find_one(source, &mut folders)? {
             Some(source) => found.push(source),
             None => missing.push(source.typed.clone()),
         }
@@ -78,12 +81,27 @@ pub(super) fn find(sources: &[Typed]) -> Result<Vec<Source>, CopyError> {
     if missing.is_empty() { Ok(found) } else { Err(CopyError::Missing { paths: missing }) }
 }
 
-fn find_one(source: &Typed) -> Result<Option<Source>, CopyError> {
+/// Folders that sources were found in: thousands of files of one folder need one handle.
+#[derive(Default)]
+struct Folders(HashMap<PathBuf, Arc<Root>>);
+
+impl Folders {
+    fn open(&mut self, path: PathBuf) -> Result<Arc<Root>, Refusal> {
+        if let Some(root) = self.0.get(&path) {
+            return Ok(Arc::clone(root));
+        }
+        let root = Arc::new(root_at("source", &path)?);
+        self.0.insert(path, Arc::clone(&root));
+        Ok(root)
+    }
+}
+
+fn find_one(source: &Typed, folders: &mut Folders) -> Result<Option<Source>, CopyError> {
     let typed = source.typed.clone();
     let unusable = |cause: String| CopyError::Unusable { side: "source", path: typed.clone(), cause };
     let Some((folder, name)) = source.split() else {
         return match root_at("source", &source.path) {
-            Ok(root) => Ok(Some(Source { typed, root, entry: None })),
+            Ok(root) => Ok(Some(Source { typed, root: Arc::new(root), entry: None })),
             Err(Refusal::Missing { .. }) => Ok(None),
             Err(refusal) if is_no_directory(source) => {
                 drop(refusal);
@@ -92,7 +110,7 @@ fn find_one(source: &Typed) -> Result<Option<Source>, CopyError> {
             Err(refusal) => Err(unusable(cause(&refusal))),
         };
     };
-    let root = match root_at("source", &folder) {
+    let root = match folders.open(folder) {
         Ok(root) => root,
         Err(Refusal::Missing { .. }) => return Ok(None),
         Err(refusal) => return Err(unusable(cause(&refusal))),

@@ -1,7 +1,7 @@
 //! The verb `copy`: sources into a destination, without a job, a record or anything left but the copies.
 //!
 //! `arguments` tells what each argument is, `ready` opens both sides and asks all that can be asked beforehand, `survey` compares and plans,
-//! `work` carries out, `leftovers` clears after a copy that was killed, `sums` writes the digests.
+//! `work` carries out, `leftovers` clears after a copy that was killed, `probing` tries out what is not known of a place, `sums` writes the digests.
 //!
 //! A source without a trailing slash is an entry of the folder that holds it, under its own name in the destination; with one it is its
 //! content. Sources of one folder are compared in one march, so that names of one file stay such among them.
@@ -9,6 +9,7 @@
 mod arguments;
 mod error;
 mod leftovers;
+mod probing;
 mod ready;
 mod sums;
 mod survey;

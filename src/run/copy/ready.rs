@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::compare::Named;
 use crate::filter::Filter;
 use crate::job::{Limit, Limits, Location, MinFree, Mode, Require, Rule, Versions};
 use crate::platform::{path_bytes, path_from_bytes};
-use crate::run::guards::{above, owner};
+use crate::run::guards::{Step, above, owner};
 use crate::run::roots::{Root, Target, root_at, to_make};
 use crate::run::{Refusal, Session};
 use crate::scan::{OWN_FOLDER, is_reserved_at_root};
@@ -44,7 +45,7 @@ pub struct Ready {
 /// What one march is about: some entries of one folder, or the content of one.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub(super) source: Root,
+    pub(super) source: Arc<Root>,
     /// Sorted; `None` for the content.
     pub(super) names: Option<Vec<Named>>,
     pub(super) rule: Rule,
@@ -68,10 +69,11 @@ pub fn prepare_copy(session: &Session<'_>, request: &CopyRequest) -> Result<Read
     }
     let Destination { target, name } = destination(&request.destination, &sources)?;
     check_names(&sources, &target)?;
+    let steps = above(near(&target));
     for source in &sources {
-        check_apart(source, &target, name.as_deref())?;
+        check_apart(source, &target, name.as_deref(), &steps)?;
     }
-    check_place(&target).map_err(CopyError::Refused)?;
+    check_place(&target, &steps).map_err(CopyError::Refused)?;
     check_sums(request.sums.as_ref())?;
     let mapping = sources.iter().map(|source| mapped(source, request, name.as_deref())).collect();
     let notes = left_out(&sources);
@@ -194,12 +196,22 @@ fn tops(source: &Source, mut each: impl FnMut(&[u8])) -> Result<(), CopyError> {
     })
 }
 
+/// The destination, or the directory that it is going to be made in.
+fn near(target: &Target) -> &Root {
+    match target {
+        Target::There(root) => root,
+        Target::ToMake { parent, .. } => parent,
+    }
+}
+
 /// Refuses a source that is its own destination, or holds it.
-fn check_apart(source: &Source, target: &Target, renamed: Option<&[u8]>) -> Result<(), CopyError> {
-    let (near, is_there) = match target {
-        Target::There(root) => (root, true),
-        Target::ToMake { parent, .. } => (parent, false),
-    };
+fn check_apart(
+    source: &Source,
+    target: &Target,
+    renamed: Option<&[u8]>,
+    steps: &[Step],
+) -> Result<(), CopyError> {
+    let (near, is_there) = (near(target), target.root().is_some());
     let keeps_name = match (&source.entry, renamed) {
         (Some((name, _)), Some(new)) => **name == *new,
         _ => true,
@@ -208,8 +220,7 @@ fn check_apart(source: &Source, target: &Target, renamed: Option<&[u8]>) -> Resu
         return Err(CopyError::Itself { path: source.typed.clone() });
     }
     let Some(directory) = source.directory() else { return Ok(()) };
-    let holds =
-        near.meta.same_inode(directory) || above(near).iter().any(|step| step.meta.same_inode(directory));
+    let holds = near.meta.same_inode(directory) || steps.iter().any(|step| step.meta.same_inode(directory));
     if holds {
         return Err(CopyError::Refused(Refusal::Nested {
             inner: "destination",
@@ -222,12 +233,8 @@ fn check_apart(source: &Source, target: &Target, renamed: Option<&[u8]>) -> Resu
 }
 
 /// Refuses a destination that a rule keeps, or that cannot be written.
-fn check_place(target: &Target) -> Result<(), Refusal> {
-    let near = match target {
-        Target::There(root) => root,
-        Target::ToMake { parent, .. } => parent,
-    };
-    let steps = above(near);
+fn check_place(target: &Target, steps: &[Step]) -> Result<(), Refusal> {
+    let near = near(target);
     let itself = (near.real.as_path(), &near.directory);
     let candidates =
         std::iter::once(itself).chain(steps.iter().map(|step| (step.path.as_path(), &step.directory)));

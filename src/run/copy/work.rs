@@ -1,5 +1,6 @@
 //! A copy from its plans to its end.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +10,14 @@ use crate::plan::{Plan, Totals};
 use crate::platform::path_bytes;
 use crate::queue::Engine;
 use crate::record::{Copies, CopyMark, CopyPlace, RecordError};
-use crate::run::roots::{Root, made};
+use crate::run::roots::{Root, Target, made};
+use crate::run::settle::differs;
 use crate::run::survey::{interrupted, start_engine};
 use crate::run::work::report_of;
-use crate::run::{Event, Gauge, RuleOutcome, RuleReport, Session, Sink, causes};
+use crate::run::{Event, Gauge, Refusal, RuleOutcome, RuleReport, Session, Sink, causes};
 use crate::value::{RunId, escape};
 
+use super::probing::{is_unknown, probed};
 use super::ready::{Group, Ready};
 use super::sums::Sums;
 use super::survey::{Surveyed, survey};
@@ -45,7 +48,7 @@ fn carry(
     for group in &ready.groups {
         surveyed.push(surveyed_group(session, &ready, group, sink)?);
     }
-    let Ready { groups, target, sums: list, .. } = ready;
+    let Ready { mapping, notes, groups, target, sums } = ready;
     let destination = made(target).map_err(|error| RuleOutcome::stopped(&error))?;
     for (group, surveyed) in groups.iter().zip(&mut surveyed) {
         if group.names.is_some() {
@@ -53,16 +56,72 @@ fn carry(
         }
     }
     let is_idle = surveyed.iter().all(|surveyed| surveyed.plan.actions.is_empty());
-    let mark = marked(session, &groups, &destination, is_idle, sink);
+    // What is equal as finely as a place can hold it is equal; of a difference the place may be the only reason.
+    let tries = !is_idle || is_unknown(&destination.place);
+    let mark = marked(session, &groups, &destination, tries, sink);
     let run = mark.as_ref().map_or(run, CopyMark::run);
-    let first = groups.first().ok_or(RuleOutcome::Done)?;
+    let mut ready = Ready { mapping, notes, groups, target: Target::There(destination), sums };
+    let carried = try_out(session, &mut ready, surveyed, run, tries, sink)
+        .and_then(|surveyed| carried(session, &ready, surveyed, (run, name), sink));
+    if let Some(mark) = mark {
+        let is_clean = match (&carried, ready.target.root()) {
+            (Ok(carried), _) => carried.stages_left == 0,
+            (Err(_), Some(root)) => leftovers::clear(root, &mark).is_ok(),
+            (Err(_), None) => false,
+        };
+        if is_clean && let Err(error) = mark.clear() {
+            sink.event(&Event::Note { text: &causes(&error).join(": ") });
+        }
+    }
+    Ok(carried?.copy)
+}
+
+/// Finds out what the place holds, and compares anew where that is not what was assumed.
+fn try_out(
+    session: &Session<'_>,
+    ready: &mut Ready,
+    surveyed: Vec<Surveyed>,
+    run: RunId,
+    tries: bool,
+    sink: &mut dyn Sink,
+) -> Result<Vec<Surveyed>, RuleOutcome> {
+    let Target::There(destination) = &mut ready.target else { return Ok(surveyed) };
+    if !tries {
+        return Ok(surveyed);
+    }
+    let place = probed(destination, run).map_err(|error| unwritable(destination, &error))?;
+    let assumed = std::mem::replace(&mut destination.place, place);
+    if !differs(&assumed, &destination.place) {
+        return Ok(surveyed);
+    }
+    let ready = &*ready;
+    ready.groups.iter().map(|group| surveyed_group(session, ready, group, sink)).collect()
+}
+
+/// How it ended, and whether its mark has to stay.
+struct Carried {
+    copy: CopyEnded,
+    stages_left: u64,
+}
+
+/// Carries the plans out, one after the other; then the list of digests is written.
+fn carried(
+    session: &Session<'_>,
+    ready: &Ready,
+    surveyed: Vec<Surveyed>,
+    (run, name): (RunId, &str),
+    sink: &mut dyn Sink,
+) -> Result<Carried, RuleOutcome> {
+    let (Some(first), Some(destination)) = (ready.groups.first(), ready.target.root()) else {
+        return Err(RuleOutcome::Done);
+    };
     let (engine, workers) = start_engine(session, &first.rule)?;
     let engine = Arc::new(engine);
-    let mut sums = Sums::new(list.as_ref());
+    let mut sums = Sums::new(ready.sums.as_ref());
     let mut all = RuleReport::ended(name, RuleOutcome::Done, Duration::ZERO);
     let mut stages_left = 0;
-    for (group, Surveyed { plan, equal }) in groups.iter().zip(surveyed) {
-        let lane = Lane { session, group, destination: &destination, run, engine: &engine, workers };
+    for (group, Surveyed { plan, equal }) in ready.groups.iter().zip(surveyed) {
+        let lane = Lane { session, group, destination, run, engine: &engine, workers };
         let outcome = if plan.actions.is_empty() { idle() } else { executed(&lane, &plan, &mut sums, sink) };
         stages_left += outcome.stages_left;
         sums.add(equal, &plan, &outcome.done);
@@ -77,21 +136,15 @@ fn carry(
             break;
         }
     }
-    if let Some(mark) = mark.filter(|_| stages_left == 0)
-        && let Err(error) = mark.clear()
-    {
-        sink.event(&Event::Note { text: &causes(&error).join(": ") });
-    }
-    let mut ended = CopyEnded { run, report: all, sums: None };
-    if let Some(typed) =
-        list.filter(|_| matches!(ended.report.outcome, RuleOutcome::Done | RuleOutcome::Partial))
-    {
-        match sums.write(&typed, run, &destination, &engine) {
-            Ok(written) => ended.sums = Some(written),
-            Err(error) => ended.report.outcome = RuleOutcome::stopped(&error),
+    let mut copy = CopyEnded { run, report: all, sums: None };
+    let is_through = matches!(copy.report.outcome, RuleOutcome::Done | RuleOutcome::Partial);
+    if let Some(list) = ready.sums.as_ref().filter(|_| is_through) {
+        match sums.write(list, run, destination, &engine) {
+            Ok(written) => copy.sums = Some(written),
+            Err(error) => copy.report.outcome = RuleOutcome::stopped(&error),
         }
     }
-    Ok(ended)
+    Ok(Carried { copy, stages_left })
 }
 
 fn surveyed_group(
@@ -106,6 +159,15 @@ fn surveyed_group(
     let surveyed = survey(session, ready, group, &meter);
     sink.event(&Event::Executed);
     surveyed
+}
+
+fn unwritable(destination: &Root, error: &io::Error) -> RuleOutcome {
+    let what = format!("cannot write into `{}`", destination.shown().display());
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return RuleOutcome::Stopped { reasons: vec![what, error.to_string()] };
+    }
+    let cause = format!("{what}: {error}");
+    RuleOutcome::refused(Refusal::Unusable { side: "destination", cause })
 }
 
 /// A directory that was just made only to hold the copies was not there when the plan was made.
@@ -123,7 +185,7 @@ fn marked(
     session: &Session<'_>,
     groups: &[Group],
     destination: &Root,
-    is_idle: bool,
+    writes: bool,
     sink: &mut dyn Sink,
 ) -> Option<CopyMark> {
     let place = CopyPlace::new(&destination.meta, &destination.place);
@@ -145,7 +207,7 @@ fn marked(
                 sink.event(&Event::Note { text: &text });
             }
         }
-        if is_idle {
+        if !writes {
             return Ok(None);
         }
         copies.begin(session.clock.now(), &place, names(groups)).map(Some)
