@@ -87,7 +87,7 @@ pub(super) fn make_moves<'s>(
                 ledger.again.extend(jobs);
             }
             Err(trouble) => {
-                ledger.stays(step.from);
+                step.say_it_stays(ledger, &trouble);
                 for index in [index].into_iter().chain(step.other()) {
                     ledger.fail(index, &trouble);
                 }
@@ -168,6 +168,14 @@ impl<'s> Step<'s> {
             Some(_) => OldName::Stays,
         };
         Ok(Self { site, index, action, path, from, origin, holder, old_name, names })
+    }
+
+    /// Says of the old name, which would have gone, that it is still there; where the source is gone there is nothing to be said.
+    fn say_it_stays(&self, ledger: &mut Ledger<'_, '_>, trouble: &Trouble) {
+        ledger.stays(self.from);
+        if self.old_name == OldName::Goes && trouble.kind().is_some() {
+            ledger.fail_beside(self.from.clone(), &Trouble::Withheld { why: NOT_MOVED });
+        }
     }
 
     /// The action that is done by the same step, where two files change places.
@@ -321,6 +329,9 @@ fn finished(index: usize, changes: impl IntoIterator<Item = Change>) -> Finished
 fn copying(index: usize, kept: bool) -> Job {
     Job { unlinked: true, kept, ..Job::new(index) }
 }
+
+/// Why an old name stays.
+pub(super) const NOT_MOVED: &str = "it stays because it was not moved";
 
 const APPEARED: Trouble = Trouble::Moved { what: "something appeared in the destination" };
 

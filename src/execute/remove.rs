@@ -13,6 +13,7 @@ use super::check::{Closeness, check_destination, is_still};
 use super::commit::{BATCH_FILES_MAX, Committer};
 use super::directories::{Opening, open_checked};
 use super::ledger::Ledger;
+use super::moves::NOT_MOVED;
 use super::publish::remove_emptied;
 use super::ready::{Event, Finished};
 use super::retry::patiently;
@@ -63,10 +64,13 @@ pub(super) fn remove_origins(site: &Site<'_>, ledger: &mut Ledger<'_, '_>, copie
     for &index in copied {
         let (action, plan) = (site.action(index), site.plan());
         let (Some(from), Some(origin)) = (plan.link(action), plan.origin(action)) else { continue };
-        let removed = match (reason, ledger.is_done(index) && !ledger.must_stop()) {
-            (_, false) => Err(None),
-            (Some(why), true) => Err(Some(Trouble::Withheld { why })),
-            (None, true) => remove_origin(site, from, origin).map_err(Some),
+        if ledger.must_stop() {
+            return;
+        }
+        let removed = match reason {
+            _ if !ledger.is_done(index) => Err(Trouble::Withheld { why: NOT_MOVED }),
+            Some(why) => Err(Trouble::Withheld { why }),
+            None => remove_origin(site, from, origin),
         };
         match removed {
             Ok(()) => {
@@ -75,9 +79,7 @@ pub(super) fn remove_origins(site: &Site<'_>, ledger: &mut Ledger<'_, '_>, copie
             }
             Err(trouble) => {
                 ledger.stays(from);
-                if let Some(trouble) = trouble {
-                    ledger.fail_beside(from.clone(), &trouble);
-                }
+                ledger.fail_beside(from.clone(), &trouble);
             }
         }
     }

@@ -17,6 +17,45 @@ pub fn large(seed: u8) -> Vec<u8> {
     (0u32..1_573_001).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8 ^ seed).collect()
 }
 
+/// Content that is just worth a move.
+fn middling(seed: u8) -> Vec<u8> {
+    large(seed).split_off(1_573_001 - 66_000)
+}
+
+/// Files that get other names in [`second`]: one alone, one of a folder that goes, a chain whose first name gets other content, two that
+/// change places, one that takes the place of another.
+fn movable(source: &Path) {
+    let at = |name: &str| source.join(name);
+    fs::create_dir(at("moved-from")).unwrap();
+    for (seed, name) in
+        (10..).zip(["moved-a", "moved-from/b", "log", "log.1", "swap-a", "swap-b", "moved-c", "moved-over"])
+    {
+        fs::write(at(name), middling(seed)).unwrap();
+        touch(&at(name), "2001-01-01");
+    }
+}
+
+fn move_all(source: &Path) {
+    let names = [
+        ("moved-a", "moved-to"),
+        ("moved-from/b", "new/deep/moved-b"),
+        ("log.1", "log.2"),
+        ("log", "log.1"),
+        ("swap-a", "swap"),
+        ("swap-b", "swap-a"),
+        ("swap", "swap-b"),
+        ("moved-c", "moved-over"),
+    ];
+    for (from, to) in names {
+        fs::rename(source.join(from), source.join(to)).unwrap();
+    }
+    fs::remove_dir(source.join("moved-from")).unwrap();
+    fs::write(source.join("log"), "a new log").unwrap();
+    touch(&source.join("log"), "2002-02-02");
+    fs::set_permissions(source.join("log.2"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(source.join("swap-a"), fs::Permissions::from_mode(0o640)).unwrap();
+}
+
 /// The first state of the source.
 pub fn first(source: &Path) {
     let at = |name: &str| source.join(name);
@@ -40,6 +79,7 @@ pub fn first(source: &Path) {
     fs::hard_link(at("twin-a"), at("twin-b")).unwrap();
     fs::create_dir(at("kept")).unwrap();
     write(&at("kept/e"), "e", "2001-01-01");
+    movable(source);
     touch(&at("kept"), "1968-10-07");
     touch(source, "2001-01-01");
 }
@@ -68,6 +108,7 @@ pub fn second(source: &Path) {
     write(&at("twin-a"), "twins, other", "2002-02-02");
     fs::create_dir_all(at("new/deep")).unwrap();
     write(&at("new/deep/g"), "g", "2002-02-02");
+    move_all(source);
     fs::hard_link(at("new/deep/g"), at("new/h")).unwrap();
     symlink("/etc/hostname", at("new/absolute")).unwrap();
     assert!(Command::new("mkfifo").arg(at("new/fifo")).status().unwrap().success());
@@ -177,7 +218,7 @@ fn half_done(path: &Path, now: &Thing, old: Option<&Thing>, new: Option<&Thing>)
         .then(|| format!("{} has its new content, but {now:?} for {new:?}", path.display()))
 }
 
-/// Nothing is lost: what left its name is in versions, whole; and no name that has an old and a new content is empty.
+/// Nothing is lost: what left its name is in versions, whole, or under another name that is to have it; and no name that has an old and a new content is empty.
 fn lost(prepared: &Prepared, now: &Tree) -> Vec<String> {
     let Prepared { sandbox, source, old, .. } = prepared;
     let kept = versions(&sandbox.destination);
@@ -185,6 +226,12 @@ fn lost(prepared: &Prepared, now: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
     for (path, thing) in old.iter().filter(|(_, thing)| thing.kind != 'd') {
         if now.get(path).is_some_and(|now| now.same_content(thing)) {
+            continue;
+        }
+        let is_there = |wanted: &Thing, path: &PathBuf| {
+            wanted.same_content(thing) && now.get(path).is_some_and(|now| now.same_content(thing))
+        };
+        if source.iter().any(|(path, wanted)| is_there(wanted, path)) {
             continue;
         }
         let version = kept

@@ -229,6 +229,38 @@ fn a_view_tells_what_is_there_what_went_and_where_to() {
 }
 
 #[test]
+fn files_that_change_places_keep_what_is_known_of_them() {
+    let ground = Ground::new();
+    let store = ground.store();
+    for (name, text) in [("a", "one"), ("b", "two"), ("c", "and a third")] {
+        ground.write(name, text);
+    }
+    let meta = |name: &str| ground.root.stat(name.as_bytes()).unwrap();
+    let digest = |byte| Some(Digest([byte; 32]));
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    let known = [("a", 1), ("b", 2), ("c", 3)].map(|(name, byte)| present(&ground, name, digest(byte)));
+    catalog.apply(run(), &known).unwrap();
+    let moved = |from: &str, to: &str| Change::Moved { from: rel(from), to: rel(to), meta: meta(from) };
+    // The ends of chains come first: `c` to a new name, then then two that change places.
+    let changes = [moved("c", "d"), moved("a", "b"), moved("b", "a")];
+    catalog.apply(later(1), &changes).unwrap();
+    for (name, byte) in [("a", 2), ("b", 1), ("d", 3)] {
+        assert_eq!(catalog.record(&rel(name)).unwrap().unwrap().digest, digest(byte), "{name}");
+    }
+    assert_eq!(catalog.record(&rel("c")).unwrap(), None);
+    drop(catalog);
+    let ViewSource::Open(view) = store.view().unwrap() else { panic!("it can be read") };
+    let mut gone = Vec::new();
+    view.displacements(&mut |row| {
+        gone.push((row.path.to_string(), row.moved_to.unwrap().to_string(), row.digest, row.since));
+        Next::On
+    })
+    .unwrap();
+    let was = |from: &str, to: &str, byte| (from.to_owned(), to.to_owned(), digest(byte), Some(run()));
+    assert_eq!(gone, [was("a", "b", 1), was("b", "a", 2), was("c", "d", 3)]);
+}
+
+#[test]
 fn a_catalog_of_the_first_schema_is_read_and_brought_up() {
     let ground = Ground::new();
     let store = ground.store();
