@@ -437,3 +437,146 @@ fn a_path_that_is_not_utf_8() {
     assert_eq!((json[0]["path_b64"].as_str(), json[0].get("path")), (Some("Yf9iLnRtcA=="), None));
     assert_eq!(json[0]["filter"]["pattern"], "*.tmp");
 }
+
+/// What `explain` says of an entry is what `plan` plans for it, and what the filters leave out has no action but the one that was asked for.
+#[test]
+fn explanations_are_the_plan() {
+    let options = "exclude: |\n  *.tmp\n  cache/\n  target/\n  !target/doc/\ninclude: ['*', '!*.raw']\n\
+                   select: {ignore_files: [.ignore], min_size: 2, exclude_if_present: [.skip], max_depth: 4}\n\
+                   limits: {remove: none, replace: none}";
+    let files = [
+        ("S/a", "new"),
+        ("S/b.tmp", "left"),
+        ("S/c.raw", "left"),
+        ("S/d/e/f", "new"),
+        ("S/d/e/g/h/i", "too deep"),
+        ("S/d/.ignore", "*.log\n!kept.log\n"),
+        ("S/d/x.log", "left"),
+        ("S/d/e/kept.log", "taken back"),
+        ("S/cache/x", "left"),
+        ("S/target/big", "left"),
+        ("S/target/doc/i", "taken back"),
+        ("S/marked/.skip", ""),
+        ("S/marked/x", "left"),
+        ("S/small", "1"),
+        ("S/kind", "a file"),
+        ("S/way/x", "new"),
+        ("T/way", "a file"),
+        ("T/kind/x", "in the way"),
+        ("T/a", "older"),
+        ("T/gone/y", "extra"),
+        ("T/gone/z.tmp", "kept"),
+        ("T/cache/x", "kept"),
+        ("T/lost+found/x", "reserved"),
+    ];
+    let world = world(options, &files);
+    world.shell(
+        "ln S/d/e/f S/d/e/f2; mkdir S/empty; chmod 700 S/d/e; ln -s a S/link; cp -pr S/target/doc T/doc",
+    );
+    for more in [&[][..], &["--remove-excluded"]] {
+        let with = |verb: &[&str]| -> Vec<serde_json::Value> {
+            let words: Vec<&str> = verb.iter().chain(more).copied().collect();
+            let accepted = ["--json", "--accept", "destination"];
+            world.start(&[&words[..], &accepted].concat()).expect(0).json()
+        };
+        let plan = with(&["plan", "j"]);
+        let planned = |path: &str| {
+            let actions = plan[0]["actions"].as_array().unwrap().iter();
+            actions.filter(|action| action["path"] == path).cloned().collect::<Vec<_>>()
+        };
+        let below = |root: &str| -> Vec<String> {
+            let entries = walkdir::WalkDir::new(world.path(root)).into_iter().map(Result::unwrap);
+            let paths =
+                entries.map(|entry| entry.path().strip_prefix(world.path(root)).unwrap().to_path_buf());
+            paths.map(|path| path.to_string_lossy().into_owned()).filter(|path| !path.is_empty()).collect()
+        };
+        let mut paths = [below("S"), below("T")].concat();
+        paths.sort();
+        paths.dedup();
+        let mut acted = 0;
+        for path in &paths {
+            let told = with(&["explain", "j", path]).remove(0);
+            let actions = planned(path);
+            assert_eq!(told["action"], actions.first().cloned().unwrap_or_default(), "{path}");
+            acted += actions.len();
+            let excluded = told["filter"]["says"] == "excluded";
+            let cleared = actions.iter().all(|action| action["reason"] == "excluded by the patterns");
+            let displaced = told["message"].as_str().unwrap().starts_with("goes with");
+            assert!(!excluded || cleared || displaced, "{path}: {told}");
+            let is_new =
+                told["source"] != serde_json::Value::Null && told["destination"] == serde_json::Value::Null;
+            assert!(excluded || !is_new || actions.len() == 1, "{path}: {told}");
+        }
+        let all = plan[0]["actions"].as_array().unwrap().iter().filter(|action| action["path"] != ".");
+        assert_eq!(acted, all.count(), "no action of the plan is left unexplained");
+    }
+}
+
+#[test]
+fn the_working_directory_absolute_paths_and_several_rules() {
+    let world = World::new();
+    world.files([("S/d/a", "a"), ("S/a", "a"), ("S2/d/a", "a")]);
+    world.job_text(
+        "j",
+        "rules:\n  one: {mode: mirror, source: ../S, destination: ../T}\n  two: {mode: backup, source: ../S2, destination: ../T2}\n",
+    );
+    let told = |folder: &str, arguments: &[&str]| {
+        let job = world.path("jobs/j.yaml");
+        let mut command = world.command(&["explain", &job.to_string_lossy(), "--json"]);
+        command.args(arguments).current_dir(world.path(folder));
+        ended(&command.output().unwrap())
+    };
+    let taken = |folder: &str, argument: &str| -> Vec<String> {
+        let rows = told(folder, &[argument]).expect(0).json();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        rows.iter().map(|row| [&row["rule"], &row["path"], &row["taken"]].map(text).join(" ")).collect()
+    };
+    assert_eq!(taken(".", "d/a"), ["one d/a below_roots", "two d/a below_roots"]);
+    assert_eq!(taken("S/d", "a"), ["one d/a working_directory"]);
+    assert_eq!(taken("S/d", "./a"), ["one d/a working_directory"]);
+    assert_eq!(taken("S/d", "../a"), ["one a working_directory"]);
+    assert_eq!(taken("S/d", "."), ["one d working_directory"]);
+    assert_eq!(taken("S/d", "d/a"), ["one d/a below_roots", "two d/a below_roots"]);
+    assert_eq!(taken(".", "."), ["one . below_roots", "two . below_roots"]);
+    assert_eq!(taken(".", "d/a/"), ["one d/a below_roots", "two d/a below_roots"]);
+    let absolute = |path: &str| taken(".", &world.path(path).to_string_lossy());
+    assert_eq!(absolute("S2/d/../d/a"), ["two d/a absolute"]);
+    assert_eq!(absolute("T/d/new"), ["one d/new absolute"]);
+    told(".", &["/etc/passwd"]).expect(2).says("`/etc/passwd` lies in no source or destination");
+    told(".", &["../x"]).expect(2).says("without `..`");
+    told(".", &[]).expect(2);
+}
+
+#[test]
+fn refusals_are_told_and_the_filters_all_the_same() {
+    let world = world("exclude: ['*.tmp']", &[("S/a.tmp", "a"), ("S/k", "k")]);
+    world.job_text(
+        "j",
+        "rules:\n  r: {mode: mirror, source: ../S, destination: ../gone/T, exclude: ['*.tmp']}\n",
+    );
+    check(
+        &world,
+        &["a.tmp"],
+        "
+j/r: a.tmp
+  filter       excluded by `*.tmp`, line 2 of jobs/j.yaml
+  source       file, 1 B, 2026-11-24 17:02:11
+  destination  not there
+  verdict      none: the rule does not speak of it
+  run          would be refused: destination `$/gone` is not there
+               help: attach its disk, or make this folder (only the destination's last folder is made); `on_missing: skip` passes over a disk that comes and goes
+next: twinlane plan j
+",
+    );
+    world.job_text("j", "rules:\n  r: {mode: mirror, source: ../absent, destination: ../T}\n");
+    check(
+        &world,
+        &["a.tmp"],
+        "
+j/r: a.tmp
+  run          would be refused: source `$/absent` is not there
+               help: attach its disk, or correct the path in the job; `on_missing: skip` passes over a disk that comes and goes
+next: twinlane plan j
+",
+    );
+}
