@@ -28,7 +28,7 @@ enum Way {
     /// It could not be read.
     Failed(Sides<Option<String>>),
     /// All below it is compared.
-    Enter(Gate),
+    Enter(Box<Gate>),
 }
 
 /// Goes on with a directory that was opened on each side that has it.
@@ -51,7 +51,7 @@ pub(super) fn enter<'s>(
             let metas = Sides { source: meta(&opened.source), destination: meta(&opened.destination) };
             let becomes_another = step.metas.source.is_some() && metas.source.is_none();
             let going = becomes_another || step.above.as_ref().is_some_and(|above| above.going);
-            let node = Arc::new(Node::new(march, path, metas, gate, step.through, going));
+            let node = Arc::new(Node::new(march, path, metas, *gate, step.through, going));
             step.above.as_ref().unwrap_or(&node).add(found);
             // What is above need not stay open for what is below.
             drop(step);
@@ -180,7 +180,7 @@ impl<'s> About<'s> {
         }
         self.count(step);
         self.verdict(step, opened);
-        Way::Enter(gate)
+        Way::Enter(Box::new(gate))
     }
 
     /// Whether the destination's directory is to go because the patterns leave it out.

@@ -97,7 +97,7 @@ pub fn trace(terms: &Terms<'_>, path: &RelPath, imagined: Kind) -> Trace {
     let mut walk = Walk { terms, spelling, preserved: Preserved::new(terms), gates: Vec::new() };
     let (at, ruling) = match walk.follow(path, imagined) {
         Ok(selected) => (path.clone(), selected),
-        Err(stop) => *stop,
+        Err(Stop(stop)) => *stop,
     };
     Trace { source, destination, at, ruling }
 }
@@ -126,7 +126,13 @@ fn find(root: &Dir, path: &RelPath) -> io::Result<Option<Meta>> {
 }
 
 /// Where the march turns away.
-type Stop = Box<(RelPath, Ruling)>;
+struct Stop(Box<(RelPath, Ruling)>);
+
+impl Stop {
+    fn new(path: RelPath, ruling: Ruling) -> Self {
+        Self(Box::new((path, ruling)))
+    }
+}
 
 struct Walk<'a> {
     terms: &'a Terms<'a>,
@@ -158,7 +164,7 @@ impl Walk<'_> {
             let here = floor.path.join(name);
             let is_end = index + 1 == depth;
             let kind = if is_end { imagined } else { Kind::Directory };
-            let (explanation, metas) = self.judge(&floor, &here, name, kind)?;
+            let (explanation, metas) = judge(&floor, &here, name, kind)?;
             last = self.ruling(&here, explanation);
             let meta = metas.source.or(metas.destination);
             let is_directory = [metas.source, metas.destination]
@@ -166,12 +172,12 @@ impl Walk<'_> {
                 .flatten()
                 .any(|meta| meta.kind == Kind::Directory);
             if explanation.judgement == Judgement::Excluded {
-                return Err(Box::new((here, last)));
+                return Err(Stop::new(here, last));
             }
             if explanation.judgement == Judgement::Selected
                 && let Some(meta) = meta.filter(|meta| !self.preserved.keeps(meta.kind))
             {
-                return Err(Box::new((here, Ruling::LeftOut(meta.kind))));
+                return Err(Stop::new(here, Ruling::LeftOut(meta.kind)));
             }
             if is_end && !is_directory {
                 break;
@@ -186,7 +192,7 @@ impl Walk<'_> {
                 break;
             }
             if is_outside {
-                return Err(Box::new((here, Ruling::MountPoint)));
+                return Err(Stop::new(here, Ruling::MountPoint));
             }
             floor = self.enter(&floor, here, name, metas)?;
         }
@@ -225,37 +231,6 @@ impl Walk<'_> {
         Ok(Some(Opened { directory, meta, listing }))
     }
 
-    /// One name of a directory, as the march judges it.
-    fn judge(
-        &self,
-        floor: &Floor,
-        here: &RelPath,
-        name: &[u8],
-        imagined: Kind,
-    ) -> Result<(Explanation, Sides<Option<Meta>>), Stop> {
-        if floor.path.is_root() && is_reserved_at_root(name) {
-            return Err(Box::new((here.clone(), Ruling::Reserved)));
-        }
-        if is_hidden_in_source(floor.path.name(), name) {
-            return Err(Box::new((here.clone(), Ruling::Unfinished)));
-        }
-        let find = |side: Side, opened: &Option<Opened>| match opened {
-            None => Ok(None),
-            Some(opened) => {
-                opened.directory.find(name).map_err(|error| unread(here, side, error.to_string()))
-            }
-        };
-        let metas = Sides {
-            source: find(Side::Source, &floor.sides.source)?,
-            destination: find(Side::Destination, &floor.sides.destination)?,
-        };
-        let explanation = match metas.source.or(metas.destination) {
-            Some(meta) => floor.gate.explain(name, &meta),
-            None => floor.gate.explain_name(name, imagined),
-        };
-        Ok((explanation, metas))
-    }
-
     /// The directory of that name, and whether the march goes on into it.
     fn enter(
         &mut self,
@@ -290,7 +265,7 @@ impl Walk<'_> {
                 self.spelling,
             )
         {
-            return Err(Box::new((path, Ruling::Foreign)));
+            return Err(Stop::new(path, Ruling::Foreign));
         }
         if gate.excludes_all() {
             let name = marker(self.terms.filter, &from.listing, self.spelling).unwrap_or_default();
@@ -300,7 +275,7 @@ impl Walk<'_> {
                 cause: Cause::Select(Predicate::ExcludeIfPresent),
                 file: Some(file),
             };
-            return Err(Box::new((path, ruling)));
+            return Err(Stop::new(path, ruling));
         }
         self.gates.push(Some(side));
         Ok(Floor { path, sides, gate })
@@ -335,5 +310,33 @@ impl Walk<'_> {
 }
 
 fn unread(path: &RelPath, side: Side, message: String) -> Stop {
-    Box::new((path.clone(), Ruling::Unread(side, message)))
+    Stop::new(path.clone(), Ruling::Unread(side, message))
+}
+
+/// One name of a directory, as the march judges it.
+fn judge(
+    floor: &Floor,
+    here: &RelPath,
+    name: &[u8],
+    imagined: Kind,
+) -> Result<(Explanation, Sides<Option<Meta>>), Stop> {
+    if floor.path.is_root() && is_reserved_at_root(name) {
+        return Err(Stop::new(here.clone(), Ruling::Reserved));
+    }
+    if is_hidden_in_source(floor.path.name(), name) {
+        return Err(Stop::new(here.clone(), Ruling::Unfinished));
+    }
+    let find = |side: Side, opened: &Option<Opened>| match opened {
+        None => Ok(None),
+        Some(opened) => opened.directory.find(name).map_err(|error| unread(here, side, error.to_string())),
+    };
+    let metas = Sides {
+        source: find(Side::Source, &floor.sides.source)?,
+        destination: find(Side::Destination, &floor.sides.destination)?,
+    };
+    let explanation = match metas.source.or(metas.destination) {
+        Some(meta) => floor.gate.explain(name, &meta),
+        None => floor.gate.explain_name(name, imagined),
+    };
+    Ok((explanation, metas))
 }

@@ -144,8 +144,8 @@ fn predicates_are_named_before_patterns() {
     let deep = Select { max_depth: Some(1), ..Select::default() };
     assert_eq!(cause(deep, "", &none, "d/a", Kind::File), by(Predicate::MaxDepth));
     let marked = Select { exclude_if_present: vec![".nobackup".into()], ..Select::default() };
-    let marker = DirectoryFacts { has_marker: true, ..DirectoryFacts::default() };
-    assert_eq!(cause(marked, "", &marker, "d/a", Kind::File), by(Predicate::ExcludeIfPresent));
+    let holder = DirectoryFacts { has_marker: true, ..DirectoryFacts::default() };
+    assert_eq!(cause(marked, "", &holder, "d/a", Kind::File), by(Predicate::ExcludeIfPresent));
     let caches = Select { exclude_caches: true, ..Select::default() };
     let cache = DirectoryFacts { is_cache: true, ..DirectoryFacts::default() };
     assert_eq!(cause(caches.clone(), "", &cache, "d/a", Kind::File), by(Predicate::ExcludeCaches));
