@@ -52,8 +52,8 @@ fn lines(output: &Output, telling: &Telling<'_>, explained: &Explained<'_>) -> V
         }
         say("source", &look_words(&story.trace.source));
         say("destination", &look_words(&story.trace.destination));
-        if let Some(verdict) = fate::verdict_words(explained, story) {
-            say("verdict", &verdict);
+        if let Some((verdict, words)) = fate::verdict(explained, story) {
+            say("verdict", &format!("{verdict}: {words}"));
         }
         if let Some(plan) = &explained.plan.plan {
             say("action", &fate::action_words(explained, story, plan));

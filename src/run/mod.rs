@@ -5,6 +5,7 @@
 //! looks into files.
 //!
 //! `sync` is `run`, `plan` is `plan`, `copy` is `copy`. Both go through `locate` (where a tree is), `roots` (its open handle), `guards` and
+//! `sync` is `run`, `plan` is `plan`, and `explain` is `plan` with an eye on single paths. All go through `locate` (where a tree is), `roots` (its open handle), `guards` and
 //! `welcome` (may this destination be written at all), `identity` (is this still the source it was) and `survey` (march, seal,
 //! limits); `work` executes and finishes.
 

@@ -244,7 +244,7 @@ j/r: same
   filter       nothing excludes it
   source       file, 1 B, 2026-11-24 17:02:11
   destination  file, 1 B, 2026-11-24 17:02:11
-  verdict      same on both sides
+  verdict      same: equal on both sides
   action       nothing will be done
   run          would go: its limits hold
 j/r: gone
@@ -369,7 +369,7 @@ j/r: d00
   filter       nothing excludes it
   source       directory, 2026-11-24 17:02:11
   destination  directory, 2026-11-24 17:02:11
-  verdict      same on both sides
+  verdict      same: equal on both sides
   action       nothing will be done
   below        1 to replace, 39 to remove
   run          would be refused: it would remove 39 of 41 entries; 10 are allowed (limits.remove: 25%)

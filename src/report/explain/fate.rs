@@ -10,12 +10,12 @@ use crate::value::{ByteCount, Kind, RelPath};
 use super::super::summary::{conflict_words, notice_words};
 use super::super::words::{Tense, actions, counted, shown};
 
-/// What comparing gave; `None` where nothing was compared.
-pub(super) fn verdict_words(explained: &Explained<'_>, story: &Story) -> Option<String> {
+/// What comparing gave: the word, and what it means here; `None` where it cannot be told.
+pub(super) fn verdict(explained: &Explained<'_>, story: &Story) -> Option<(&'static str, String)> {
     let trace = &story.trace;
-    let neither = trace.source == Look::Absent && trace.destination == Look::Absent;
-    if neither {
-        return Some("none: neither side has it".to_owned());
+    let none = |why: &str| Some(("none", why.to_owned()));
+    if trace.source == Look::Absent && trace.destination == Look::Absent {
+        return none("neither side has it");
     }
     if let Some(verdict) = story.verdict {
         return Some(told(verdict));
@@ -23,41 +23,40 @@ pub(super) fn verdict_words(explained: &Explained<'_>, story: &Story) -> Option<
     match &trace.ruling {
         Ruling::Judged { judgement: Judgement::Selected, .. } => {}
         Ruling::Judged { judgement: Judgement::Through, .. } => {
-            return Some("none: the directory itself is left alone".to_owned());
+            return none("the directory itself is left alone");
         }
         Ruling::Unread(..) => return None,
-        _ => return Some("none: the rule does not speak of it".to_owned()),
+        _ => return none("the rule does not speak of it"),
     }
     explained.plan.plan.as_ref()?;
-    Some(match (&trace.source, &trace.destination) {
-        (Look::There(_), Look::There(_)) => "same on both sides".to_owned(),
-        (Look::Absent, Look::There(_)) => told(Verdict::Extra),
-        (Look::There(_), Look::Absent) => told(Verdict::New),
-        _ => return None,
-    })
+    match (&trace.source, &trace.destination) {
+        (Look::There(_), Look::There(_)) => Some(told(Verdict::Same)),
+        (Look::Absent, Look::There(_)) => Some(told(Verdict::Extra)),
+        (Look::There(_), Look::Absent) => Some(told(Verdict::New)),
+        _ => None,
+    }
 }
 
-fn told(verdict: Verdict) -> String {
-    match verdict {
-        Verdict::New => "new: only in the source".to_owned(),
-        Verdict::Same => "same on both sides".to_owned(),
+fn told(verdict: Verdict) -> (&'static str, String) {
+    let (word, text) = match verdict {
+        Verdict::New => ("new", "only in the source".to_owned()),
+        Verdict::Same => ("same", "equal on both sides".to_owned()),
         Verdict::Changed(difference, age) => {
             let age = match age {
                 Age::Newer => "the source is newer, ",
                 Age::Older => "the source is older, ",
                 Age::Equal => "",
             };
-            format!("changed: {age}{}", difference.words())
+            ("changed", format!("{age}{}", difference.words()))
         }
-        Verdict::Metadata(difference) => {
-            format!("metadata: {}", Reason::Metadata(difference).words())
-        }
-        Verdict::Kind => "kind: each side has another kind of entry".to_owned(),
-        Verdict::Extra => "extra: only in the destination".to_owned(),
-        Verdict::Excluded => "excluded: this run clears what the patterns leave out".to_owned(),
-        Verdict::Vanished => "vanished: it went away while it was looked at".to_owned(),
-        Verdict::Conflict(conflict) => format!("conflict: {}", conflict_words(conflict)),
-    }
+        Verdict::Metadata(difference) => ("metadata", Reason::Metadata(difference).words().into_owned()),
+        Verdict::Kind => ("kind", "each side has another kind of entry".to_owned()),
+        Verdict::Extra => ("extra", "only in the destination".to_owned()),
+        Verdict::Excluded => ("excluded", "this run clears what the patterns leave out".to_owned()),
+        Verdict::Vanished => ("vanished", "it went away while it was looked at".to_owned()),
+        Verdict::Conflict(conflict) => ("conflict", format!("it {}", conflict_words(conflict))),
+    };
+    (word, text)
 }
 
 /// What a run would do with the path itself, and why.

@@ -32,7 +32,8 @@ pub fn explain_json(telling: &Telling<'_>, explained: &Explained<'_>) -> Value {
         }
         object.insert("source".to_owned(), look_json(&story.trace.source));
         object.insert("destination".to_owned(), look_json(&story.trace.destination));
-        object.insert("verdict".to_owned(), fate::verdict_words(explained, story).into());
+        let verdict = fate::verdict(explained, story).map(|(word, _)| word);
+        object.insert("verdict".to_owned(), verdict.into());
     }
     if let Some(plan) = &explained.plan.plan {
         let action = fate::action_at(plan, explained.path).map(|action| plan.action_json(action));
