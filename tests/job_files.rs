@@ -63,10 +63,11 @@ impl Surroundings for Fake {
 
     /// `/jobs/x/y.yaml` is `tests/job_files/extended/x/y.yaml`.
     fn read_job(&self, file: &Path) -> Result<String, Unread> {
-        let below = file.strip_prefix("/jobs").ok();
-        let text =
-            below.and_then(|below| std::fs::read_to_string(folder().join("extended").join(below)).ok());
-        text.ok_or_else(|| Unread {
+        let real = match file.strip_prefix("/jobs") {
+            Ok(below) => folder().join("extended").join(below),
+            Err(_) => file.to_path_buf(),
+        };
+        std::fs::read_to_string(real).map_err(|_| Unread {
             why: "it is not there".to_owned(),
             help: Some("did you mean `common.yaml`, which is in the same folder?".to_owned()),
         })
@@ -187,9 +188,13 @@ fn the_jobs_of_this_repository_resolve() {
     for entry in std::fs::read_dir(&jobs).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("# yaml-language-server: $schema=../schemas/job.schema.json\n"), "{path:?}");
+        if path.ends_with("common.yaml") {
+            assert!(job::is_shared(&path, &text, &Fake::ordinary()));
+            continue;
+        }
         let loaded = job::load(&path, &text, &Fake::ordinary())
             .unwrap_or_else(|errors| panic!("{}", job::render(&errors, false)));
-        assert!(text.starts_with("# yaml-language-server: $schema=../schemas/job.schema.json\n"), "{path:?}");
         assert!(loaded.job.description.is_some(), "{path:?}");
         names.push(loaded.job.name);
     }
@@ -402,6 +407,142 @@ fn each_pattern_knows_its_line() {
 }
 
 #[test]
+fn patterns_of_extended_files_know_their_file_and_line() {
+    use job::PatternList::{Exclude, Include};
+    let text = std::fs::read_to_string(folder().join("ok_exclude_plus.yaml")).unwrap();
+    let loaded = job::load(Path::new("/jobs/own.yaml"), &text, &Fake::ordinary()).unwrap();
+    let rule = &loaded.job.rules[1];
+    assert_eq!((rule.exclude.concat(), rule.include.concat()), ("abegh".to_owned(), "*.o".to_owned()));
+    let places: Vec<_> = loaded
+        .patterns
+        .iter()
+        .filter(|pattern| pattern.rule == "added")
+        .map(|pattern| (pattern.list, pattern.index, pattern.file.to_str().unwrap(), pattern.line))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            (Exclude, 0, "/jobs/lists.yaml", 2),
+            (Exclude, 1, "/jobs/lists.yaml", 3),
+            (Exclude, 2, "/jobs/lists.yaml", 10),
+            (Exclude, 3, "/jobs/own.yaml", 11),
+            (Exclude, 4, "/jobs/own.yaml", 11),
+            (Include, 0, "/jobs/own.yaml", 12),
+        ]
+    );
+    let (replaced, anew) = (&loaded.job.rules[0], &loaded.job.rules[2]);
+    assert_eq!(
+        (replaced.exclude.concat(), replaced.include.concat()),
+        ("cdf".to_owned(), "*.c*.h".to_owned())
+    );
+    assert_eq!((anew.exclude.concat(), anew.include.concat()), ("ij".to_owned(), "*.c*.h*.s".to_owned()));
+}
+
+/// Files that exist only in a test.
+struct Files(BTreeMap<String, String>);
+
+impl Files {
+    fn load(&self, name: &str) -> Result<job::Loaded, Vec<job::Diagnostic>> {
+        job::load(Path::new(name), &self.0[name], self)
+    }
+}
+
+impl Surroundings for Files {
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn home(&self, _user: Option<&str>) -> Option<PathBuf> {
+        None
+    }
+
+    fn hostname(&self) -> Option<String> {
+        None
+    }
+
+    fn read_file(&self, _path: &Path) -> Result<String, String> {
+        Err("no such file".to_owned())
+    }
+
+    fn read_job(&self, file: &Path) -> Result<String, Unread> {
+        let text = self.0.get(file.to_str().unwrap()).cloned();
+        text.ok_or_else(|| Unread { why: "it is not there".to_owned(), help: None })
+    }
+
+    fn is_root(&self) -> bool {
+        false
+    }
+
+    fn local_time(&self, _zone: Zone) -> chrono::NaiveDateTime {
+        chrono::NaiveDateTime::default()
+    }
+
+    fn local_to_utc(&self, _zone: Zone, _local: chrono::NaiveDateTime) -> Option<Stamp> {
+        None
+    }
+}
+
+#[test]
+fn extends_is_bounded_in_depth_and_number() {
+    let rules = "rules: {a: {mode: mirror, source: /a, destination: /b}}\n";
+    let chain = |length: usize| {
+        let mut files: BTreeMap<String, String> =
+            (0..length).map(|at| (format!("/{at}"), format!("extends: \"{}\"\n", at + 1))).collect();
+        files.insert(format!("/{length}"), rules.to_owned());
+        Files(files).load("/0")
+    };
+    assert!(chain(16).is_ok());
+    let errors = chain(17).expect_err("too deep");
+    assert_eq!(errors[0].message, "more than 16 files extend one another");
+
+    // Each names the next one twice: two to the fifteenth, were each read anew.
+    let mut files: BTreeMap<String, String> =
+        (0..15).map(|at| (format!("/{at}"), format!("extends: [\"{0}\", \"{0}\"]\n", at + 1))).collect();
+    files.insert("/15".to_owned(), rules.to_owned());
+    assert!(Files(files).load("/0").is_ok());
+
+    let names: Vec<String> = (0..101).map(|at| format!("\"f{at}\"")).collect();
+    let mut files: BTreeMap<String, String> =
+        (0..101).map(|at| (format!("/f{at}"), "defaults: {retries: 1}\n".to_owned())).collect();
+    files.insert("/j".to_owned(), format!("extends: [{}]\n{rules}", names.join(", ")));
+    let errors = Files(files).load("/j").expect_err("too many");
+    assert_eq!((errors.len(), errors[0].message.as_str()), (1, "more than 100 files are extended"));
+}
+
+#[test]
+fn what_an_extended_file_lacks_is_no_error_where_it_is_replaced() {
+    let common = "variables: {disk: \"${env:DISK}\"}\nrules: {a: {mode: mirror, source: \"~/x\", destination: \"${disk}/b\"}}\n";
+    let job = |own: &str| {
+        let files = [("/c".to_owned(), common.to_owned()), ("/j".to_owned(), format!("extends: c\n{own}"))];
+        Files(files.into()).load("/j")
+    };
+    let errors = job("").expect_err("neither DISK nor HOME is set");
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors.iter().all(|error| error.source.file == Path::new("/c")));
+    assert!(job("variables: {disk: /d}\nrules: {a: {source: /x}}\n").is_ok());
+}
+
+#[test]
+fn shared_files_are_told_from_broken_jobs() {
+    for (text, shared) in [
+        ("defaults: {retries: 1}\n", true),
+        ("variables: {}\n", true),
+        ("description: x\ntimezone: UTC\n", true),
+        ("extends: lists.yaml\n", false),
+        ("extends: common.yaml\n", false),
+        ("description: x\n", false),
+        ("defalts: {retries: 1}\n", false),
+        ("defaults: {retries: 1}\nrule: {}\n", false),
+        ("defaults: {retries: 1}\nrules: {}\n", false),
+        ("- defaults\n", false),
+        ("defaults: {\n", false),
+        ("", false),
+    ] {
+        assert_eq!(job::is_shared(Path::new("/jobs/x.yaml"), text, &Fake::ordinary()), shared, "{text}");
+    }
+}
+
+#[test]
 fn a_file_content_is_not_shown() {
     let text = "rules:\n  a: {mode: backup, source: \"${file:place.txt}/x\", destination: /b}\n";
     let loaded = job::load(Path::new("/jobs/x.yaml"), text, &Fake::ordinary()).unwrap();
@@ -451,6 +592,35 @@ fn bc_87_nothing_changes_its_type_in_silence() {
         let text = format!("rules: {{a: {{mode: backup, source: /a, destination: /b, enabled: {wrong}}}}}\n");
         assert_eq!(messages(&text).len(), 1, "{wrong}");
     }
+    for wrong in [
+        "20",
+        "20MB",
+        "on",
+        "off",
+        "0",
+        "1e6/s",
+        "12:30",
+        "~",
+        "true",
+        "[20MB/s]",
+        "{6: none}",
+        "{12:30: none}",
+    ] {
+        let text =
+            format!("rules: {{a: {{mode: backup, source: /a, destination: /b, bandwidth: {wrong}}}}}\n");
+        assert_eq!(messages(&text).len(), 1, "{wrong}");
+    }
+    for wrong in ["yes", "true", "on", "1", "~", "[readback]"] {
+        let text = format!("rules: {{a: {{mode: backup, source: /a, destination: /b, verify: {wrong}}}}}\n");
+        assert_eq!(messages(&text).len(), 1, "{wrong}");
+    }
+    for wrong in ["+01:00", "3600", "~", "[UTC]", "CEST", "utc"] {
+        let text =
+            format!("timezone: {wrong}\nrules: {{a: {{mode: backup, source: /a, destination: /b}}}}\n");
+        assert_eq!(messages(&text).len(), 1, "{wrong}");
+    }
+    let added = rule("    exclude: [no]\n    exclude+: [on, 1e3, 12:30, ~, 007]\n").exclude;
+    assert_eq!(added, ["no", "on", "1e3", "12:30", "~", "007"]);
     for wrong in ["0644", "644", "~"] {
         let text = format!("rules: {{a: {{mode: {wrong}, source: /a, destination: /b}}}}\n");
         assert_eq!(messages(&text).len(), 1, "{wrong}");
@@ -466,7 +636,13 @@ fn bc_88_a_misspelt_key_is_refused_in_every_map() {
         let inner = inner.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap().to_owned();
         format!("rules: {{a: {{mode: mirror, source: /a, destination: /b, {inner}}}}}\n")
     };
+    let with = |key: &str| format!("rules: {{a: {{mode: mirror, source: /a, destination: /b}}}}\n{key}\n");
     let mut cases = vec![
+        (with("timezon: UTC"), "timezon", "timezone"),
+        (with("extend: []"), "extend", "extends"),
+        (with("defaults: {bandwidht: none}"), "bandwidht", "bandwidth"),
+        (with("defaults: {exclud+: []}"), "exclud+", "exclude+"),
+        (with("defaults: {bandwidth: {Default: none}}"), "Default", "default"),
         (
             "rules: {a: {mode: mirror, source: /a, destination: /b}}\nvarables: {}\n".to_owned(),
             "varables",
@@ -488,6 +664,8 @@ fn bc_88_a_misspelt_key_is_refused_in_every_map() {
         (&["require", "destination"], "mountd", "mounted"),
         (&["preserve"], "xattr", "xattrs"),
         (&["engine"], "queue", "queues"),
+        (&[], "verfy", "verify"),
+        (&[], "includes+", "include+"),
     ] {
         cases.push((within(path, wrong), wrong, right));
     }
@@ -623,6 +801,19 @@ const PIECES: &[&str] = &[
     "1",
     "007",
     "%YAML 1.2\n---\n",
+    "extends: common.yaml\n",
+    "extends: ",
+    "[wrong.yaml, lists.yaml]",
+    "torn.yaml",
+    "ring-a.yaml",
+    "exclude+: ",
+    "include+: ",
+    "bandwidth: ",
+    "22:00-06:00: ",
+    "default: ",
+    "20MB/s",
+    "timezone: ",
+    "Europe/Berlin",
 ];
 
 /// Such pieces thrown together.
@@ -639,7 +830,7 @@ fn answers(text: &str) {
     if let Err(errors) = job::load(file, text, &Fake::ordinary()) {
         assert!(!errors.is_empty(), "refused without a word: {text:?}");
         for error in &errors {
-            assert!(text.get(error.span.clone()).is_some(), "{error:?} lies outside {text:?}");
+            assert!(error.source.text.get(error.span.clone()).is_some(), "{error:?} lies outside {text:?}");
         }
         let rendered = job::render(&errors, false);
         let unfit = |letter: char| {

@@ -112,8 +112,13 @@ impl Reader<'_, '_> {
         keys: &'static [Key],
         home: &str,
     ) -> Option<&'static Key> {
+        if self.sink.is_full() {
+            return None;
+        }
         let homes = homes_of(name);
-        let near = nearest(name, keys.iter().map(|key| key.name));
+        let adds = name.ends_with('+');
+        let alike = keys.iter().filter(|key| key.adds_to().is_some() == adds).map(|key| key.name);
+        let near = nearest(name, alike).or_else(|| nearest(name, keys.iter().map(|key| key.name)));
         let help = if let Some((key, value)) = name.split_once(':') {
             format!("a blank belongs behind the colon: `{key}: {value}`")
         } else if !homes.is_empty() {

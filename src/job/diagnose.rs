@@ -26,13 +26,13 @@ pub(super) struct Finding {
     pub(super) help: Option<String>,
 }
 
-/// How much of the file was understood.
+/// How much of a job was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// All of it.
     Whole,
-    /// The part before a syntax error; what seems to be missing may stand in the rest.
-    Beginning,
+    /// The part before a syntax error, or all but a file that it extends; what seems to be missing may stand in the rest.
+    Part,
 }
 
 /// Where diagnostics go.
@@ -58,8 +58,8 @@ impl<'a> Sink<'a> {
     }
 
     /// From here on only errors that no later line could mend are taken.
-    pub(super) fn limit_to_beginning(&mut self) {
-        self.extent = Extent::Beginning;
+    pub(super) fn limit_to_part(&mut self) {
+        self.extent = Extent::Part;
     }
 
     /// Takes an error.
@@ -111,7 +111,7 @@ impl<'a> Sink<'a> {
         diagnostic.message = safe(&diagnostic.message);
         diagnostic.label = safe(&diagnostic.label);
         diagnostic.help = diagnostic.help.map(|help| safe(&help));
-        if self.found.len() < FOUND_MAX && !self.found.contains(&diagnostic) {
+        if !self.is_full() && !self.found.contains(&diagnostic) {
             self.found.push(diagnostic);
         }
     }
@@ -119,6 +119,11 @@ impl<'a> Sink<'a> {
     /// Whether anything was wrong so far.
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    /// Whether no more errors are taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= FOUND_MAX
     }
 
     /// All errors in the order of their places.

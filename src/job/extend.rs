@@ -67,8 +67,8 @@ impl Gatherer<'_> {
         let base = self.sources.add(file, text);
         let mut sink = Sink::new(text);
         let root = parse::parse(&mut sink);
-        if sink.extent() == Extent::Beginning {
-            self.extent = Extent::Beginning;
+        if sink.extent() == Extent::Part {
+            self.extent = Extent::Part;
         }
         let shifted = |finding: Finding| Finding {
             span: finding.span.start + base..finding.span.end + base,
@@ -81,8 +81,16 @@ impl Gatherer<'_> {
         let Some(at) = entries.iter().position(|entry| entry.key == "extends") else { return Some(root) };
         let extends = entries.remove(at);
         let mut below: Option<Node> = None;
-        for (path, span) in self.paths(&extends, file) {
-            let Some(node) = self.extended(&path, &span, chain) else { continue };
+        let named = match &extends.value.content {
+            Content::List(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(&extends.value),
+        };
+        for named in named {
+            let path = self.path(named, file);
+            let Some(node) = path.and_then(|path| self.extended(&path, &named.span, chain)) else {
+                self.extent = Extent::Part;
+                continue;
+            };
             below = Some(match below {
                 None => node,
                 Some(below) => laid_over(below, node),
@@ -161,15 +169,7 @@ impl Gatherer<'_> {
         node
     }
 
-    /// The paths that an `extends` names, each with its place.
-    fn paths(&mut self, extends: &Entry, file: &Path) -> Vec<(PathBuf, Span)> {
-        let nodes = match &extends.value.content {
-            Content::List(nodes) => nodes.as_slice(),
-            _ => std::slice::from_ref(&extends.value),
-        };
-        nodes.iter().filter_map(|node| Some((self.path(node, file)?, node.span.clone()))).collect()
-    }
-
+    /// The path that an item of `extends` names.
     fn path(&mut self, node: &Node, file: &Path) -> Option<PathBuf> {
         const EXPECTED: &str = "give a path such as common.yaml, or a list of such";
         let scalar = match &node.content {

@@ -29,8 +29,8 @@ pub(super) fn load(
     let Gathered { sources, root, findings, extent } = extend::gather(file, text, surroundings);
     let mut sink = Sink::new(sources.whole());
     sink.take_all(findings);
-    if extent == Extent::Beginning {
-        sink.limit_to_beginning();
+    if extent == Extent::Part {
+        sink.limit_to_part();
     }
     let loaded = root.as_ref().and_then(|root| whole(root, file, surroundings, &sources, &mut sink));
     if root.is_none() {

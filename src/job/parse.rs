@@ -55,7 +55,7 @@ pub(super) fn parse(sink: &mut Sink<'_>) -> Option<Node> {
             Attempt::read(working.get(..end).unwrap_or_default(), &repairs);
         let reported = repairs.into_iter().map(|repair| repair.diagnostic);
         sink.take_all(traps.into_iter().chain(reported).chain([diagnostic]));
-        sink.limit_to_beginning();
+        sink.limit_to_part();
         return root.filter(|_| another.is_none());
     }
 }

@@ -18,6 +18,7 @@ mod copy;
 mod copy_faithful;
 mod disks;
 mod explain;
+mod extends;
 mod failures;
 mod guidance;
 mod moves;
