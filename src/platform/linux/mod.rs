@@ -14,6 +14,7 @@ mod root;
 mod statx;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use attributes::{Attributes, Node, Xattr};
 pub use dir::{Dir, Listed, RenameMode};
@@ -27,3 +28,4 @@ pub use paths::{
 pub use place::place_at;
 pub use pool::{Lease, Pool};
 pub use root::{RootError, open_root};
+pub use whole::{NewFile, begins_with, read_lines};
