@@ -1,8 +1,9 @@
 //! The limits of DESIGN §7, checked against a plan's sums.
 
-use crate::job::{Limit, MinFree};
+use crate::job::{Limit, Limits, MinFree};
+use crate::value::Place;
 
-use super::{LimitCheck, Terms, Totals};
+use super::{LimitCheck, Plan, Terms, Totals};
 
 /// Below so many entries a share says little: a few changes pass whatever it is.
 pub const SMALL_BASE: u64 = 20;
@@ -22,8 +23,21 @@ pub(super) fn check_limits(
     vec![
         entries("remove", limits.remove, totals.removed_entries, base, SMALL_REMOVE),
         entries("replace", limits.replace, totals.replaced_entries, base, SMALL_REPLACE),
-        room(terms, totals.allocated.saturating_sub(freed_bytes)),
+        room(limits.min_free, terms.place, totals.allocated.saturating_sub(freed_bytes)),
     ]
+}
+
+impl Plan {
+    /// Checks the limits anew: the plan's own numbers against these limits, and against the room that is there now.
+    pub fn check_limits(&mut self, limits: Limits, place: &Place) {
+        let base = self.limits.iter().find(|check| check.name == "remove").map_or(0, |check| check.base);
+        let needed = self.limits.iter().find(|check| check.name == "min_free").map(|check| check.planned);
+        self.limits = vec![
+            entries("remove", limits.remove, self.totals.removed_entries, base, SMALL_REMOVE),
+            entries("replace", limits.replace, self.totals.replaced_entries, base, SMALL_REPLACE),
+            room(limits.min_free, place, needed.unwrap_or(self.totals.allocated)),
+        ];
+    }
 }
 
 fn entries(name: &'static str, limit: Limit, planned: u64, base: u64, small: u64) -> LimitCheck {
@@ -46,9 +60,8 @@ fn entries(name: &'static str, limit: Limit, planned: u64, base: u64, small: u64
     }
 }
 
-fn room(terms: &Terms<'_>, planned: u64) -> LimitCheck {
-    let place = terms.place;
-    let (keep, written) = match terms.limits.min_free {
+fn room(min_free: MinFree, place: &Place, planned: u64) -> LimitCheck {
+    let (keep, written) = match min_free {
         MinFree::None => (None, "none".to_owned()),
         MinFree::Bytes(bytes) => (Some(bytes.0), bytes.to_string()),
         MinFree::Share(share) => (Some(share.of(place.total_bytes)), share.to_string()),

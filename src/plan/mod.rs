@@ -5,10 +5,12 @@
 //!
 //! [`seal`] goes through the files of this room in this order: `ground` puts the draft in order, `judge` gives each
 //! name a fate (asking `displaced` whether a directory may go and `room` whether the place can hold a name), `links`
-//! settles names that share inodes, `moves` makes moves of copies and removals, `order` numbers and sorts, `limits` checks. `json` renders.
+//! settles names that share inodes, `moves` makes moves of copies and removals, `order` numbers and sorts, `limits` checks. `json` renders, `file`
+//! writes and reads plans that are kept.
 
 mod displaced;
 mod fate;
+mod file;
 mod ground;
 mod json;
 mod judge;
@@ -25,6 +27,12 @@ mod seal;
 mod tests;
 
 pub use crate::compare::{Extent, Problem, Side};
+pub use file::{
+    BEGINNING, FORMAT, LINE_BYTES_MAX, PlanFile, PlanFileError, PlanFileHeader, PlanFileRule, PlanReader,
+    PlanWriter, Sight, differences, resolved,
+};
+#[cfg(test)]
+use file::{action_words, reason_words};
 pub use json::put_path;
 pub use limits::SMALL_BASE;
 pub use model::*;

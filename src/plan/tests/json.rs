@@ -14,7 +14,7 @@ use crate::value::{Kind, RelPath};
 const SCHEMA: &str = include_str!("../../../schemas/plan.schema.json");
 
 /// A plan in which each list holds something.
-fn full() -> Plan {
+pub fn full() -> Plan {
     let mut source = Tree::read(1, "a 1@1; b = a; d/; d/f 2@9; l -> x; m 3@3 600; p |; swap 1@1; now 7@7");
     let raw = source.names[&path("m")];
     source.names.insert(RelPath::parse(b"a\xffb").unwrap(), raw);

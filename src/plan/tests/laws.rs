@@ -299,7 +299,8 @@ proptest! {
 
         let again = seal(compare(&source, &after), &terms);
         prop_assert!(again.actions.is_empty(), "a second run finds {:?} after {:?}", told(&again), told(&plan));
-        prop_assert_eq!(again.conflicts, plan.conflicts);
+        prop_assert_eq!(&again.conflicts, &plan.conflicts);
+        prop_assert_eq!(super::file::reread(&plan), plan, "read back from a file");
     }
 }
 
