@@ -112,6 +112,8 @@ pub(super) enum Verb {
     Explain(Explain),
     /// Copy files and folders, without a job: whole, verified if wanted, nothing removed
     Copy(super::copy::Copy),
+    /// Carry a plan file out: that plan exactly
+    Apply(super::apply::Apply),
     /// Show past runs
     History(History),
     /// Show what a place is and can do, and what Twinlane does differently for it
@@ -160,8 +162,8 @@ pub(super) struct Validate {
 /// `show`.
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// A name, or a path ending in .yaml; with /RULE, one rule of it
-    #[arg(value_name = "JOB[/RULE]")]
+    /// A name, or a path ending in .yaml; with /RULE, one rule of it; or a plan file
+    #[arg(value_name = "JOB[/RULE]|FILE")]
     pub(super) job: String,
 }
 
@@ -171,6 +173,9 @@ pub(super) struct Plan {
     /// Names, or paths ending in .yaml; with /RULE, one rule of it
     #[arg(value_name = "JOB[/RULE]", required = true)]
     pub(super) jobs: Vec<String>,
+    /// Write the plan to a file, for `apply`; a plan file that is there is replaced
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<String>,
     /// Exit with 6 if there are changes
     #[arg(long)]
     pub(super) exit_code: bool,

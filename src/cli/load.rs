@@ -48,7 +48,7 @@ pub(super) fn choose_one(terminal: &Terminal, argument: &str, purpose: Purpose) 
     let argument = JobArgument::parse(argument);
     let file = file_of(terminal, &argument)?;
     if purpose == Purpose::Act {
-        check_trusted(terminal, &file)?;
+        check_trusted(terminal, "job file", &file)?;
     }
     let text = text_of(&file)?;
     let loaded = resolve(terminal, &file, &text, purpose).map_err(|error| {
@@ -156,13 +156,13 @@ fn here(terminal: &Terminal, purpose: Purpose) -> Here {
 }
 
 /// Root does nothing that somebody else may have written.
-fn check_trusted(terminal: &Terminal, file: &Path) -> Result<(), CliError> {
+pub(super) fn check_trusted(terminal: &Terminal, what: &str, file: &Path) -> Result<(), CliError> {
     let reason = distrust(terminal.environment, file).map_err(|error| {
-        CliError::usage(format!("cannot look at the job file `{}`", file.display())).because(&error)
+        CliError::usage(format!("cannot look at the {what} `{}`", file.display())).because(&error)
     })?;
     reason.map_or(Ok(()), |reason| {
         Err(CliError::usage(format!(
-            "the job file `{}` is not to be trusted as root: {reason}",
+            "the {what} `{}` is not to be trusted as root: {reason}",
             file.display()
         ))
         .help(TRUST_HELP))

@@ -1,5 +1,6 @@
 //! The command line: arguments in, one verb called, an exit code out. clap is used here and nowhere else.
 
+mod apply;
 mod arguments;
 mod completions;
 mod copy;
@@ -14,6 +15,7 @@ mod load;
 mod manual;
 mod overview;
 mod plan;
+mod plan_file;
 mod prune;
 mod restore;
 mod run;
@@ -65,6 +67,7 @@ fn parse_and_run(environment: Environment) -> Exit {
         Some(Verb::Restore(verb)) => restore::run(&mut terminal, verb),
         Some(Verb::Explain(verb)) => explain::run(&mut terminal, verb),
         Some(Verb::Copy(verb)) => copy::run(&mut terminal, verb),
+        Some(Verb::Apply(verb)) => apply::run(&mut terminal, verb),
         Some(Verb::History(verb)) => history::run(&mut terminal, verb),
         Some(Verb::Doctor(verb)) => doctor::run(&mut terminal, verb),
         Some(Verb::Completions(verb)) => Ok(completions::run(&mut terminal, verb)),

@@ -1,4 +1,4 @@
-//! `show`: a job's resolved values, each with the line that set it.
+//! `show`: a job's resolved values, each with the line that set it; or a plan file.
 
 use std::path::Path;
 
@@ -11,12 +11,16 @@ use crate::run::Exit;
 use super::arguments::Show;
 use super::error::CliError;
 use super::load::{Purpose, choose_one};
+use super::plan_file;
 use super::terminal::{Form, Terminal};
 
 /// A value that is longer is shown on a line of its own anyway; its column is not made wider for it.
 const VALUE_WIDTH_MAX: usize = 40;
 
 pub(super) fn run(terminal: &mut Terminal, arguments: &Show) -> Result<Exit, CliError> {
+    if let Some(exit) = plan_file::show(terminal, &arguments.job)? {
+        return Ok(exit);
+    }
     let chosen = choose_one(terminal, &arguments.job, Purpose::Look)?;
     let own = chosen.loaded.job.file.clone();
     let file = own.to_string_lossy().into_owned();

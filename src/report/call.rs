@@ -6,13 +6,37 @@ pub struct Call {
     job: String,
     rule: Option<String>,
     flags: Vec<String>,
+    /// The plan file that is applied.
+    plan: Option<String>,
 }
 
 impl Call {
     /// `job` is a name or a path as it was typed, `flags` are such as `--limit remove=30` or `--accept source`.
     #[must_use]
     pub fn new(job: &str, rule: Option<&str>, flags: Vec<String>) -> Self {
-        Self { job: job.to_owned(), rule: rule.map(str::to_owned), flags }
+        Self { job: job.to_owned(), rule: rule.map(str::to_owned), flags, plan: None }
+    }
+
+    /// What is carried out is a plan file: as it was typed.
+    #[must_use]
+    pub fn applying(self, plan: &str) -> Self {
+        Self { plan: Some(plan.to_owned()), ..self }
+    }
+
+    /// `twinlane apply disk.plan --accept source`, with the flags it had and more; `None` where no plan file is applied.
+    pub(super) fn apply(&self, more: &[String]) -> Option<String> {
+        self.plan.as_deref().map(|plan| spell("apply", plan, None, &self.with(more)))
+    }
+
+    /// `twinlane show disk.plan -v`.
+    pub(super) fn show_plan(&self) -> Option<String> {
+        self.plan.as_deref().map(|plan| spell("show", plan, None, &["-v".to_owned()]))
+    }
+
+    /// `twinlane plan jobs/disk.yaml --out disk.plan`: the plan made anew.
+    pub(super) fn plan_anew(&self) -> Option<String> {
+        let out = |plan: &str| format!("{} --out {}", self.command("plan"), shell_word(plan));
+        self.plan.as_deref().map(out)
     }
 
     /// `twinlane history photos`.
@@ -31,10 +55,13 @@ impl Call {
     /// new one stays.
     #[must_use]
     pub fn of_rule(&self, verb: &str, rule: &str, more: &[String]) -> String {
+        spell(verb, &self.job, Some(rule), &self.with(more))
+    }
+
+    fn with(&self, more: &[String]) -> Vec<String> {
         let sets = |flag: &str| flag.split_once('=').map_or(flag, |(name, _)| name).to_owned();
         let given = self.flags.iter().filter(|flag| more.iter().all(|new| sets(new) != sets(flag)));
-        let flags: Vec<String> = given.chain(more).cloned().collect();
-        spell(verb, &self.job, Some(rule), &flags)
+        given.chain(more).cloned().collect()
     }
 }
 
@@ -42,6 +69,12 @@ fn spell(verb: &str, job: &str, rule: Option<&str>, flags: &[String]) -> String 
     let target = rule.map_or_else(|| job.to_owned(), |rule| format!("{job}/{rule}"));
     let words = ["twinlane".to_owned(), verb.to_owned(), shell_word(&target)];
     words.into_iter().chain(flags.iter().cloned()).collect::<Vec<_>>().join(" ")
+}
+
+/// The command that carries a plan file out.
+#[must_use]
+pub fn apply_command(plan: &str) -> String {
+    spell("apply", plan, None, &[])
 }
 
 /// A word as a shell takes it for one: in single quotes where it holds anything else than letters, digits and what paths are
@@ -68,6 +101,19 @@ mod tests {
             Call::new("photos", Some("raw"), flags()).again("run"),
             "twinlane run photos/raw --limit remove=3 --accept source"
         );
+    }
+
+    #[test]
+    fn a_plan_file_is_applied_shown_and_made_anew() {
+        let call = Call::new("/j.yaml", Some("r"), vec!["--limit remove=3".to_owned()]).applying("my plan");
+        let more = ["--accept source".to_owned()];
+        assert_eq!(
+            call.apply(&more).as_deref(),
+            Some("twinlane apply 'my plan' --limit remove=3 --accept source")
+        );
+        assert_eq!(call.show_plan().as_deref(), Some("twinlane show 'my plan' -v"));
+        assert_eq!(call.plan_anew().as_deref(), Some("twinlane plan /j.yaml/r --out 'my plan'"));
+        assert_eq!(Call::new("j", None, Vec::new()).apply(&[]), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The next sensible command: the last line of every summary, as it can be typed.
 
+use crate::execute::{Failure, FailureKind};
 use crate::run::{Exit, PlanReport, Refusal, RuleOutcome, RuleReport};
 
 use super::call::Call;
@@ -11,6 +12,14 @@ pub struct Planned {
     rule: String,
     actions: u64,
     objection: Option<RuleOutcome>,
+}
+
+impl Planned {
+    /// Whether there is something to do and nothing against it.
+    #[must_use]
+    pub fn is_welcome(&self) -> bool {
+        self.actions > 0 && self.objection.is_none()
+    }
 }
 
 impl From<&PlanReport> for Planned {
@@ -25,6 +34,9 @@ impl From<&PlanReport> for Planned {
 
 /// The last lines after a job's run; what is to be known first stands above the command.
 pub(super) fn after_run(call: &Call, exit: Exit, reports: &[RuleReport]) -> Vec<String> {
+    if let (Some(apply), Some(show), Some(plan)) = (call.apply(&[]), call.show_plan(), call.plan_anew()) {
+        return after_apply(call, exit, reports, [&apply, &show, &plan]);
+    }
     match exit {
         Exit::Done => vec![next(&call.command("history"))],
         Exit::Partial => {
@@ -47,6 +59,38 @@ pub(super) fn after_run(call: &Call, exit: Exit, reports: &[RuleReport]) -> Vec<
         }
         Exit::Usage | Exit::Changes => Vec::new(),
     }
+}
+
+/// The same after a plan file was applied: what it left is for a new plan.
+fn after_apply(
+    call: &Call,
+    exit: Exit,
+    reports: &[RuleReport],
+    [apply, show, plan]: [&str; 3],
+) -> Vec<String> {
+    let refusals = || reports.iter().filter_map(|report| refusal_of(Some(&report.outcome)));
+    match exit {
+        Exit::Done => vec![next(&call.command("history"))],
+        Exit::Partial if is_spent(reports) => vec![
+            "nothing of the plan is left to be done: it was applied before, or both trees have changed since"
+                .to_owned(),
+            next(plan),
+        ],
+        Exit::Partial => vec![next(plan)],
+        Exit::Busy => vec!["when that run has ended:".to_owned(), next(apply)],
+        Exit::Stopped | Exit::Interrupted(_) => {
+            vec!["what was done is whole; a new plan goes on from there".to_owned(), next(plan)]
+        }
+        Exit::Refused => vec![next(if refusals().all(shows_plan) { show } else { plan })],
+        Exit::Usage | Exit::Changes => Vec::new(),
+    }
+}
+
+/// Whether every action met something else than the plan saw; metadata of directories can always be mended once more.
+fn is_spent(reports: &[RuleReport]) -> bool {
+    let moved = |failure: &Failure| failure.what == FailureKind::MovedSince;
+    reports.iter().all(|report| report.done.actions == report.done.metadata)
+        && reports.iter().any(|report| report.failures.iter().any(moved))
 }
 
 /// The last line after the plans of a job's rules; `None` where a refusal's own command is the last word already.
@@ -101,7 +145,6 @@ mod tests {
     use std::time::Duration;
 
     use crate::compare::Conflict;
-    use crate::execute::{Failure, FailureKind};
     use crate::plan::PlannedConflict;
     use crate::value::RelPath;
 
@@ -131,6 +174,25 @@ mod tests {
         let failure = Failure { path: path(), what: FailureKind::Failed, cause: String::new() };
         let failures = RuleReport { failures: vec![failure], ..report(RuleOutcome::Partial) };
         check(Exit::Partial, &[conflicts, failures], "next: twinlane run j.yaml");
+    }
+
+    #[test]
+    fn what_an_applied_plan_left_is_for_a_new_plan() {
+        let call = call().applying("p");
+        let last = |exit, reports: &[RuleReport]| after_run(&call, exit, reports).pop().unwrap();
+        let anew = "next: twinlane plan j.yaml --out p";
+        assert_eq!(last(Exit::Done, &[report(RuleOutcome::Done)]), "next: twinlane history j.yaml");
+        assert_eq!(last(Exit::Busy, &[report(RuleOutcome::Busy(None))]), "next: twinlane apply p");
+        assert_eq!(last(Exit::Stopped, &[report(RuleOutcome::Interrupted(2))]), anew);
+        let outdated = Refusal::Outdated { what: String::new(), differences: Vec::new() };
+        let refused = |refusal| report(RuleOutcome::Refused(Box::new(refusal)));
+        assert_eq!(last(Exit::Refused, &[refused(outdated)]), anew);
+        let limits = Refusal::Limits { limits: Vec::new() };
+        assert_eq!(last(Exit::Refused, &[refused(limits)]), "next: twinlane show p -v");
+        let moved = Failure { path: RelPath::root(), what: FailureKind::MovedSince, cause: String::new() };
+        let spent = RuleReport { failures: vec![moved], ..report(RuleOutcome::Partial) };
+        let lines = after_run(&call, Exit::Partial, &[spent]);
+        assert!(lines[0].starts_with("nothing of the plan is left") && lines[1] == anew, "{lines:?}");
     }
 
     #[test]

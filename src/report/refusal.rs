@@ -33,8 +33,8 @@ fn example_lines(refusal: &Refusal) -> Vec<String> {
 pub(super) fn way_on(refusal: &Refusal, call: &Call, rule: &str) -> Vec<String> {
     let advice = refusal.advice().map(|advice| format!("help: {advice}"));
     let flags = refusal.flags();
-    let allowing =
-        (!flags.is_empty()).then(|| format!("to allow exactly this: {}", call.of_rule("run", rule, &flags)));
+    let command = || call.apply(&flags).unwrap_or_else(|| call.of_rule("run", rule, &flags));
+    let allowing = (!flags.is_empty()).then(|| format!("to allow exactly this: {}", command()));
     advice.into_iter().chain(allowing).collect()
 }
 

@@ -40,6 +40,20 @@ pub(super) fn span(time: Duration) -> String {
     }
 }
 
+/// How long ago something was: `2 hours ago`, `less than a minute ago`.
+pub(super) fn ago(seconds: i128) -> String {
+    let seconds = match u64::try_from(seconds) {
+        Ok(seconds) => seconds,
+        Err(_) => return "in what is the future by this clock".to_owned(),
+    };
+    match seconds {
+        0..60 => "less than a minute ago".to_owned(),
+        60..3600 => counted(seconds / 60, "minute ago", "minutes ago"),
+        3600..86_400 => counted(seconds / 3600, "hour ago", "hours ago"),
+        _ => counted(seconds / 86_400, "day ago", "days ago"),
+    }
+}
+
 /// What was done (or will be): `12 copied, 3 replaced, 1 removed`; empty for nothing.
 pub(super) fn actions(totals: &Totals, tense: Tense) -> String {
     let words: [(u64, [&str; 2]); 9] = [
@@ -99,6 +113,11 @@ mod tests {
         assert_eq!(span(Duration::from_secs(185)), "3 min 05 s");
         assert_eq!(span(Duration::from_secs(7380)), "2 h 03 min");
         assert_eq!(counted(1, "entry", "entries"), "1 entry");
+        assert_eq!(
+            [59, 60, 7_300, 200_000].map(ago),
+            ["less than a minute ago", "1 minute ago", "2 hours ago", "2 days ago"]
+        );
+        assert!(ago(-1).contains("future"));
     }
 
     #[test]

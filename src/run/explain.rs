@@ -115,14 +115,21 @@ fn explain_rule(
     paths: &[Placed],
     each: &mut dyn FnMut(&Explained<'_>),
 ) {
-    let mut report =
-        PlanReport { rule: rule.name.clone(), mode: rule.mode, roots: None, plan: None, objection: None };
+    let mut report = PlanReport {
+        rule: rule.name.clone(),
+        mode: rule.mode,
+        roots: None,
+        sights: None,
+        destination_id: None,
+        plan: None,
+        objection: None,
+    };
     let mut stories = Vec::new();
     if let Err(outcome) = look_and_plan(session, job, rule, before, paths, &mut report, &mut stories) {
         report.objection = Some(outcome);
     }
     // What it needs is not run here, so that alone does not speak against it.
-    if let Some(skip) = skip(rule, Some(&rule.name), &[]) {
+    if let Some(skip) = skip(rule, &|_| false, &[]) {
         report.objection = Some(RuleOutcome::Skipped(skip));
     }
     let mut stories = stories.into_iter().map(Some).chain(std::iter::repeat_with(|| None));

@@ -19,6 +19,11 @@ pub(super) struct SourceBefore {
 }
 
 impl SourceBefore {
+    /// What a plan saw of it.
+    pub(super) fn planned(uuid: Option<String>, mounts: Vec<RelPath>) -> Self {
+        Self { uuid, mounts }
+    }
+
     /// What the state remembers; where it is lost, what the destination's id says.
     pub(super) fn of(before: &KnownRule, identity: Option<&Identity>) -> Self {
         if before.source_uuid.is_some() || !before.source_mounts.is_empty() {
@@ -38,9 +43,11 @@ pub(super) fn check_source(
     source: &Root,
     before: &SourceBefore,
 ) -> Result<Vec<Problem>, Refusal> {
-    if session.accepts(Accept::Source) {
-        return Ok(Vec::new());
-    }
+    if session.accepts(Accept::Source) { Ok(Vec::new()) } else { changed(source, before) }
+}
+
+/// What of a source is not what it was: a refusal where its root is concerned, else the mount points below it that are none now.
+pub(super) fn changed(source: &Root, before: &SourceBefore) -> Result<Vec<Problem>, Refusal> {
     let path = || source.shown();
     let (root, below): (Vec<&RelPath>, Vec<&RelPath>) =
         before.mounts.iter().partition(|mount| mount.is_root());

@@ -6,9 +6,11 @@
 //!
 //! `sync` is `run`, `plan` is `plan`, `copy` is `copy`. Both go through `locate` (where a tree is), `roots` (its open handle), `guards` and
 //! `sync` is `run`, `plan` is `plan`, and `explain` is `plan` with an eye on single paths. All go through `locate` (where a tree is), `roots` (its open handle), `guards` and
+//! `sync` is `run`, `plan` is `plan`, `apply` is `run` with a plan that was made before. Both go through `locate` (where a tree is), `roots` (its open handle), `guards` and
 //! `welcome` (may this destination be written at all), `identity` (is this still the source it was) and `survey` (march, seal,
 //! limits); `work` executes and finishes.
 
+mod apply;
 mod approach;
 mod copy;
 mod doctor;
@@ -34,6 +36,7 @@ mod versions;
 mod welcome;
 mod work;
 
+pub use apply::{Given, apply_job};
 pub use copy::{
     CopyEnded, CopyError, CopyRequest, Mapped, Ready, SumsWritten, Typed, copy, plan_copy, prepare_copy,
 };

@@ -172,6 +172,14 @@ pub enum Refusal {
         /// The destination.
         path: PathBuf,
     },
+    /// A plan that was kept does not fit any more.
+    #[error("the plan does not fit any more: {what}")]
+    Outdated {
+        /// What is not as it was when the plan was made.
+        what: String,
+        /// What of the job differs, one a value.
+        differences: Vec<String>,
+    },
     /// The plan exceeds its limits.
     #[error("{}", .limits.iter().map(Exceeded::sentence).collect::<Vec<_>>().join("; "))]
     Limits {
@@ -257,6 +265,7 @@ impl Refusal {
             Self::SourceUnmounted { .. } => "source_unmounted",
             Self::RequireMounted { .. } => "require_mounted",
             Self::ReadOnly { .. } => "read_only",
+            Self::Outdated { .. } => "outdated",
             Self::Limits { .. } => "limits",
         }
     }
@@ -304,6 +313,7 @@ impl Refusal {
             ),
             Self::RequireMounted { .. } => Some("mount it, or take the requirement out of the job"),
             Self::ReadOnly { .. } => Some("mount it writable"),
+            Self::Outdated { .. } => Some("make a new plan, and look at it"),
             _ => None,
         }
     }
@@ -313,6 +323,7 @@ impl Refusal {
     pub fn examples(&self) -> Vec<&str> {
         match self {
             Self::Adoption { first, .. } => first.iter().map(String::as_str).collect(),
+            Self::Outdated { differences, .. } => differences.iter().map(String::as_str).collect(),
             Self::Limits { limits } => {
                 limits.iter().flat_map(|limit| limit.first.iter().map(String::as_str)).collect()
             }
@@ -450,6 +461,7 @@ mod tests {
             Refusal::SourceUnmounted { path: path() },
             Refusal::RequireMounted { side: "source", path: path() },
             Refusal::ReadOnly { path: path() },
+            Refusal::Outdated { what: text(), differences: Vec::new() },
             Refusal::Limits { limits: vec![Exceeded { check: check("replace", "50"), first: Vec::new() }] },
         ];
         for refusal in all {

@@ -39,7 +39,7 @@ pub(super) fn keep_up(
     let newest = store.newest_run().map_err(|error| RuleOutcome::stopped(&error))?;
     lane.run = past(lane.run, newest);
     recover(lane, store, destination)?;
-    let plan = survey(lane.session, lane.rule, approach)?;
+    let plan = planned(lane, approach)?;
     object(lane, approach, &plan)?;
     let grounds = Grounds { approach, destination, store, place: &approach.place };
     carry_out(lane, &grounds, plan, identity).map(Some)
@@ -50,7 +50,7 @@ pub(super) fn settle_in(
     lane: &mut Lane<'_, '_>,
     approach: Approach,
 ) -> Result<Option<RuleReport>, RuleOutcome> {
-    let mut plan = survey(lane.session, lane.rule, &approach)?;
+    let mut plan = planned(lane, &approach)?;
     object(lane, &approach, &plan)?;
     let Approach { roots: Roots { source, target }, store: _, standing, lost, place: assumed, known, meter } =
         approach;
@@ -71,13 +71,22 @@ pub(super) fn settle_in(
     let (Some(destination), Some(store)) = (approach.roots.target.root(), &approach.store) else {
         return Ok(None);
     };
-    if mended {
+    // A plan that was given stays as it is: what the place cannot hold of it fails entry by entry, and is said.
+    if mended && lane.given.is_none() {
         plan = survey(lane.session, lane.rule, &approach)?;
         object(lane, &approach, &plan)?;
     }
     store.write_identity(&identity, lane.run).map_err(|error| RuleOutcome::stopped(&error))?;
     let grounds = Grounds { approach: &approach, destination, store, place: &approach.place };
     carry_out(lane, &grounds, plan, &identity).map(Some)
+}
+
+/// The plan that was given, or one that is made now.
+fn planned(lane: &Lane<'_, '_>, approach: &Approach) -> Result<Plan, RuleOutcome> {
+    match lane.given {
+        Some(given) => given.plan(lane.session, lane.rule, approach),
+        None => survey(lane.session, lane.rule, approach),
+    }
 }
 
 /// Where a plan is carried out; the lock is held.
@@ -101,7 +110,11 @@ fn carry_out(
         .map_err(|error| RuleOutcome::stopped(&error))?;
     lane.sink.event(&Event::Planned { rule, plan: &plan });
     let source = &approach.roots.source;
-    let unfinished = store.unfinished_runs().map_err(|error| RuleOutcome::stopped(&error))?;
+    // A plan that was given knows only the stage files of its time: markers stay until a run has seen all.
+    let unfinished = match lane.given {
+        Some(_) => Vec::new(),
+        None => store.unfinished_runs().map_err(|error| RuleOutcome::stopped(&error))?,
+    };
     let terms = Work {
         session: lane.session,
         rule,

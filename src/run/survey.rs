@@ -64,7 +64,12 @@ pub(super) fn survey_seen(
 }
 
 /// The place as it will be once what is due, or may be released, has been.
-fn roomy(session: &Session<'_>, rule: &Rule, store: &Store, place: &Place) -> Result<Place, StoreError> {
+pub(super) fn roomy(
+    session: &Session<'_>,
+    rule: &Rule,
+    store: &Store,
+    place: &Place,
+) -> Result<Place, StoreError> {
     let mut place = place.clone();
     let now = session.clock.now();
     let freed = match &rule.versions {

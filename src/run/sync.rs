@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::record::{RecordError, State};
 use crate::value::RunId;
 
+use super::apply::Given;
 use super::approach::approach;
 use super::history::begin;
 use super::settle::{keep_up, settle_in};
@@ -23,6 +24,24 @@ pub fn run_job(
     only: Option<&str>,
     sink: &mut dyn Sink,
 ) -> Result<Exit, RecordError> {
+    let chosen = job.rules.iter().filter(|rule| only.is_none_or(|only| rule.name == only));
+    let turns: Vec<Turn<'_>> = chosen.map(|rule| Turn { rule, given: None }).collect();
+    carry_job(session, job, &turns, sink)
+}
+
+/// A rule whose turn comes, and the plan that it is to have where that was made before.
+pub(super) struct Turn<'a> {
+    pub(super) rule: &'a Rule,
+    pub(super) given: Option<&'a Given<'a>>,
+}
+
+/// Runs these rules of a job, and records it.
+pub(super) fn carry_job(
+    session: &Session<'_>,
+    job: &Job,
+    turns: &[Turn<'_>],
+    sink: &mut dyn Sink,
+) -> Result<Exit, RecordError> {
     let started = session.clock.elapsed();
     let (mut state, mut recorder, said) = begin(session, job)?;
     let run = recorder.run();
@@ -31,10 +50,12 @@ pub fn run_job(
         sink.event(&Event::Note { text: &text });
     }
     let mut ended: Vec<(&str, RuleOutcome)> = Vec::new();
-    for rule in job.rules.iter().filter(|rule| only.is_none_or(|only| rule.name == only)) {
+    let is_asked = |name: &str| turns.iter().any(|turn| turn.rule.name == name);
+    for Turn { rule, given } in turns {
         sink.event(&Event::RuleStarted { rule });
-        let mut lane = Lane { session, state: &mut state, job, rule, run, sink, carried: None };
-        let report = run_rule(&mut lane, only, &ended);
+        let mut lane =
+            Lane { session, state: &mut state, job, rule, given: *given, run, sink, carried: None };
+        let report = run_rule(&mut lane, &is_asked, &ended);
         let carried = lane.carried.take();
         if let Err(error) = recorder.add(&mut state, rule.mode, &report, carried.as_ref()) {
             sink.event(&Event::Note { text: &unrecorded(&error) });
@@ -58,16 +79,18 @@ fn unrecorded(error: &RecordError) -> String {
     format!("the run could not be recorded: {}", causes(error).join(": "))
 }
 
-/// Why a rule is passed over without a look at its trees. Where one rule alone is asked for, those that it needs are not looked at.
-pub(super) fn skip(rule: &Rule, only: Option<&str>, ended: &[(&str, RuleOutcome)]) -> Option<Skip> {
+/// Why a rule is passed over without a look at its trees. Of the rules that it needs, those count that are asked for too.
+pub(super) fn skip(
+    rule: &Rule,
+    is_asked: &dyn Fn(&str) -> bool,
+    ended: &[(&str, RuleOutcome)],
+) -> Option<Skip> {
     if !rule.enabled {
         return Some(Skip::Disabled);
     }
-    if only.is_some() {
-        return None;
-    }
-    let well = |name: &String| ended.iter().any(|(rule, outcome)| rule == name && outcome.satisfies());
-    rule.needs.iter().find(|name| !well(name)).map(|name| Skip::Needs { rule: name.clone() })
+    let well = |name: &str| ended.iter().any(|(rule, outcome)| *rule == name && outcome.satisfies());
+    let mut needs = rule.needs.iter().filter(|name| is_asked(name));
+    needs.find(|name| !well(name)).map(|name| Skip::Needs { rule: name.clone() })
 }
 
 /// One rule on its way.
@@ -76,6 +99,8 @@ pub(super) struct Lane<'a, 'b> {
     pub(super) state: &'b mut State,
     pub(super) job: &'a Job,
     pub(super) rule: &'a Rule,
+    /// The plan that was made before; else one is made.
+    pub(super) given: Option<&'a Given<'a>>,
     /// The job's run; bumped where the destination has seen a later one.
     pub(super) run: RunId,
     pub(super) sink: &'b mut dyn Sink,
@@ -83,9 +108,13 @@ pub(super) struct Lane<'a, 'b> {
     pub(super) carried: Option<(Plan, Vec<bool>)>,
 }
 
-fn run_rule(lane: &mut Lane<'_, '_>, only: Option<&str>, ended: &[(&str, RuleOutcome)]) -> RuleReport {
+fn run_rule(
+    lane: &mut Lane<'_, '_>,
+    is_asked: &dyn Fn(&str) -> bool,
+    ended: &[(&str, RuleOutcome)],
+) -> RuleReport {
     let began = lane.session.clock.elapsed();
-    let result = match skip(lane.rule, only, ended) {
+    let result = match skip(lane.rule, is_asked, ended) {
         Some(skip) => Err(RuleOutcome::Skipped(skip)),
         None => sync_rule(lane),
     };
@@ -105,11 +134,16 @@ fn sync_rule(lane: &mut Lane<'_, '_>) -> Result<RuleReport, RuleOutcome> {
 }
 
 fn attempt(lane: &mut Lane<'_, '_>) -> Result<Option<RuleReport>, RuleOutcome> {
+    if let Some(given) = lane.given {
+        given.check_job().map_err(RuleOutcome::refused)?;
+    }
     let before =
         lane.state.known(&lane.job.file, &lane.rule.name).map_err(|error| RuleOutcome::stopped(&error))?;
     let approach = approach(lane.session, lane.job, lane.rule, &before)?;
-    let (source, destination) = (&approach.roots.source.shown(), &approach.roots.target.shown());
-    lane.sink.event(&Event::Comparing { source, destination, meter: &approach.meter });
+    if lane.given.is_none() {
+        let (source, destination) = (&approach.roots.source.shown(), &approach.roots.target.shown());
+        lane.sink.event(&Event::Comparing { source, destination, meter: &approach.meter });
+    }
     match approach.standing {
         Standing::Own(_) => keep_up(lane, &approach),
         Standing::First | Standing::Accepted => settle_in(lane, approach),

@@ -75,6 +75,17 @@ pub enum Known {
     },
 }
 
+impl Known {
+    /// The id, where it can be read.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Identity(identity) => Some(&identity.id),
+            Self::None | Self::Damaged { .. } => None,
+        }
+    }
+}
+
 impl Identity {
     /// Replaces what is assumed of the destination's place by what the first run found out there; leaves it as it is where nothing was
     /// found out, or where the tree lies on another type of file system by now.

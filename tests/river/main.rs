@@ -13,6 +13,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod apply;
 mod copies;
 mod copy;
 mod copy_faithful;

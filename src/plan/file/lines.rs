@@ -165,6 +165,8 @@ pub(super) struct ActionLine {
     pub(super) source: Option<MetaLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) destination: Option<MetaLine>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) origin: Option<MetaLine>,
 }
 
 /// The last line.

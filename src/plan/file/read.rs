@@ -386,6 +386,7 @@ impl Open {
         let fits = match sides {
             Sides::Source => source.is_some() && destination.is_none(),
             Sides::Both => source.is_some() && destination.is_some(),
+            Sides::SourceAtLeast => source.is_some(),
             Sides::Destination => source.is_none() && destination.is_some(),
         };
         let Some(of) = source.or(destination).filter(|_| fits) else {
@@ -398,6 +399,10 @@ impl Open {
         }
         let reason = reason(line).ok_or_else(|| format!("there is no reason `{}`", line.reason))?;
         let link = self.link(kind, line)?;
+        let origin = meta(line.origin.as_ref())?;
+        if origin.is_some() != (kind == ActionKind::Move) {
+            return Err(format!("a move has an `origin`, {} has not", line.action));
+        }
         let directory = path.parent().unwrap_or_default();
         let found = self.plan.directories.binary_search_by(|planned| planned.path.cmp(&directory));
         let number = found.map_err(|_| "its directory is not in the plan")?;
@@ -413,6 +418,7 @@ impl Open {
             source: self.meta(source).ok_or(FULL)?,
             destination: self.meta(destination).ok_or(FULL)?,
             link,
+            origin: self.meta(origin).ok_or(FULL)?,
         };
         self.plan.names.extend_from_slice(name);
         self.plan.actions.push(action);
@@ -429,8 +435,9 @@ impl Open {
     fn link(&mut self, kind: ActionKind, line: &ActionLine) -> Result<u32, Wrong> {
         let given = line.to.is_some() || line.to_b64.is_some();
         match (kind, given) {
-            (ActionKind::Link, true) | (ActionKind::Replace, true) => {}
+            (ActionKind::Link | ActionKind::Move | ActionKind::Replace, true) => {}
             (ActionKind::Link, false) => return Err("it is a link to nothing".to_owned()),
+            (ActionKind::Move, false) => return Err("it is a move from nowhere".to_owned()),
             (_, true) => return Err(format!("{} has no `to`", line.action)),
             (_, false) => return Ok(NONE),
         }

@@ -15,14 +15,17 @@ pub(super) enum Sides {
     Both,
     /// The destination alone.
     Destination,
+    /// The source, and the destination where it had something under that name.
+    SourceAtLeast,
 }
 
 /// Kinds of actions, each with the sides that it has; the word is [`ActionKind::word`].
-pub(super) const ACTIONS: [(ActionKind, Sides); 8] = [
+pub(super) const ACTIONS: [(ActionKind, Sides); 9] = [
     (ActionKind::Mkdir, Sides::Source),
     (ActionKind::Copy, Sides::Source),
     (ActionKind::Replace, Sides::Both),
     (ActionKind::Link, Sides::Source),
+    (ActionKind::Move, Sides::SourceAtLeast),
     (ActionKind::Symlink, Sides::Source),
     (ActionKind::Special, Sides::Source),
     (ActionKind::Metadata, Sides::Both),
@@ -30,7 +33,7 @@ pub(super) const ACTIONS: [(ActionKind, Sides); 8] = [
 ];
 
 /// Reasons but [`Reason::Metadata`], which has a set of [`PARTS`] beside its word.
-pub(super) const REASONS: [(Reason, &str); 17] = [
+pub(super) const REASONS: [(Reason, &str); 20] = [
     (Reason::New, "new"),
     (Reason::Newer(Difference::Size), "newer_size"),
     (Reason::Newer(Difference::Time), "newer_time"),
@@ -48,6 +51,9 @@ pub(super) const REASONS: [(Reason, &str); 17] = [
     (Reason::LinkBroken, "link_broken"),
     (Reason::Needed, "needed"),
     (Reason::Metadata(MetaDifference(0)), METADATA),
+    (Reason::Excluded, "excluded"),
+    (Reason::Moved, "moved"),
+    (Reason::Emptied, "emptied"),
 ];
 
 /// The word of [`Reason::Metadata`].

@@ -244,6 +244,7 @@ fn action_line(plan: &Plan, action: &Action) -> ActionLine {
         to_b64,
         source: plan.source(action).map(MetaLine::from),
         destination: plan.destination(action).map(MetaLine::from),
+        origin: plan.origin(action).map(MetaLine::from),
     }
 }
 

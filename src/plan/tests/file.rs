@@ -230,7 +230,7 @@ proptest! {
 
 #[test]
 fn a_rule_is_told_apart_by_its_values() {
-    let origin = |key: &str, value: &str| Origin { key: key.to_owned(), value: value.to_owned(), line: None };
+    let origin = |key: &str, value: &str| Origin { key: key.to_owned(), value: value.to_owned(), site: None };
     let rows = [
         origin("rules.a.mode", "mirror"),
         origin("rules.a.limits.remove", "25%"),

@@ -32,6 +32,8 @@ pub fn plan_copy(session: &Session<'_>, ready: &Ready) -> Vec<PlanReport> {
                 rule: group.rule.name.clone(),
                 mode: group.rule.mode,
                 roots: Some((group.source.shown(), ready.target.shown())),
+                sights: None,
+                destination_id: None,
                 plan: None,
                 objection: None,
             };
