@@ -33,6 +33,30 @@ fn bc_87_yaml_types() {
     wrong("<<: {remove: before}", &["j.yaml:6:"]);
     wrong("exclude: [!keep/]", &["j.yaml:6:"]);
     wrong("exclude: {a: b}", &["j.yaml:6:"]);
+    wrong("exclude+: [!keep/]", &["j.yaml:6:"]);
+    wrong("exclude: [a]\nexclude+: {a: b}", &["j.yaml:7:"]);
+    wrong("verify: yes", &["j.yaml:6:", "`none` or `readback`"]);
+    for value in ["20", "20MB", "on", "12:30", "~", "{6: none}", "{22:00-06:00: off}"] {
+        wrong(&format!("bandwidth: {value}"), &["j.yaml:6:"]);
+    }
+    let overlap = "bandwidth:\n  22:00-06:00: none\n  05:00-07:00: 1MB/s";
+    wrong(overlap, &["j.yaml:8:", "`22:00-06:00` and `05:00-07:00` overlap"]);
+}
+
+#[test]
+fn bc_87_types_of_a_job() {
+    let world = World::new();
+    let rule = |mode: &str| format!("rules:\n  r: {{source: ../S, destination: ../T, mode: {mode}}}\n");
+    for mode in ["0644", "644", "no", "~"] {
+        world.job_text("j", &rule(mode));
+        world.refused(&["validate", "j"], 2).says("j.yaml:2:");
+    }
+    for line in
+        ["timezone: 3600", "timezone: ~", "timezone: +01:00", "extends: ~", "extends: {a: b}", "version: 1.0"]
+    {
+        world.job_text("j", &format!("{line}\n{}", rule("mirror")));
+        world.refused(&["validate", "j"], 2).says("j.yaml:1:");
+    }
 }
 
 #[test]
@@ -84,6 +108,14 @@ fn bc_88_misspelt_keys() {
     wrong("limits: {remov: 3}", &["remov", "remove"]);
     wrong("versions: {keep_fro: 3d}", &["keep_fro", "keep_for"]);
     wrong("keep-for: 3d", &["keep-for"]);
+    wrong("keep-dayly: 3", &["keep-dayly"]);
+    for value in ["no", "\"no\"", "off"] {
+        wrong(&format!("delete: {value}"), &["j.yaml:6:", "did you mean `remove`?"]);
+    }
+    wrong("Delete: true", &["did you mean `remove`?"]);
+    wrong("exclud+: [a]", &["did you mean `exclude+`?"]);
+    wrong("verfy: readback", &["did you mean `verify`?"]);
+    wrong("bandwidth: {defualt: 1MB/s}", &["did you mean `default`?"]);
     wrong("require: {source: {non_empty: true}}", &["non_empty", "nonempty"]);
     wrong("require: {source: {destination: {mounted: true}}}", &["destination"]);
     wrong("preserve: {xatrs: true}", &["xatrs", "xattrs"]);
@@ -107,6 +139,13 @@ fn bc_88_misspelt_keys_of_a_job() {
         ("rules:\n  r: {mode: mirror, source: ../S, destination: ../T}\n  exclude: [a]\n", "exclude"),
         ("rules:\n  r: {mode: mirorr, source: ../S, destination: ../T}\n", "mirror"),
         ("Rules:\n  r: {mode: mirror, source: ../S, destination: ../T}\n", "rules"),
+        ("timezon: UTC\nrules:\n  r: {mode: mirror, source: ../S, destination: ../T}\n", "timezone"),
+        (
+            "timezone: UTV\nrules:\n  r: {mode: mirror, source: ../S, destination: ../T}\n",
+            "did you mean `UTC`?",
+        ),
+        ("extend: j.yaml\n", "did you mean `extends`?"),
+        ("extends: j.yaml\n", "ring"),
     ] {
         world.job_text("j", text);
         world.refused(&["validate", "j"], 2).says(says).says("j.yaml:");
