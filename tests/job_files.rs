@@ -523,6 +523,40 @@ fn what_an_extended_file_lacks_is_no_error_where_it_is_replaced() {
 }
 
 #[test]
+fn nothing_of_an_extended_file_is_lost_in_silence() {
+    let job = |common: &str, own: &str| {
+        let rules = "rules: {a: {mode: mirror, source: /a, destination: /b}}\n";
+        let files =
+            [("/c".to_owned(), common.to_owned()), ("/j".to_owned(), format!("extends: c\n{rules}{own}"))];
+        Files(files.into())
+            .load("/j")
+            .map_err(|errors| errors.into_iter().map(|error| error.message).collect())
+    };
+    for (common, own, message) in [
+        ("rules: {a+: {}}\n", "", "`a+` cannot name a rule"),
+        ("variables: {v+: x}\n", "variables: {v: x}\n", "`v+` cannot name a variable"),
+        ("variables: {exclude+: x}\n", "variables: {exclude: x}\n", "`exclude+` cannot name a variable"),
+        ("rules: {a: {mode+: x}}\n", "", "unknown key `mode+` in the rule `a`"),
+        ("defaults: {exclude+: 3, exclude: {}}\n", "defaults: {exclude: []}\n", "`exclude` is a map"),
+        ("defaults: {exclude+: {}}\n", "defaults: {exclude: []}\n", "`exclude+` is a map"),
+        (
+            "defaults: {versions: {keep: 3}}\n",
+            "defaults: {versions: none}\n",
+            "unknown key `keep` in `versions`",
+        ),
+        (
+            "defaults: {versions: nine}\n",
+            "defaults: {versions: {keep_last: 3}}\n",
+            "`nine` is no value of `versions`",
+        ),
+        ("timezone: Mars\n", "timezone: UTC\n", "`Mars` is no value of `timezone`"),
+    ] {
+        let told: Vec<String> = job(common, own).map(|_| ()).expect_err(common);
+        assert_eq!(told, [message], "{common}{own}");
+    }
+}
+
+#[test]
 fn shared_files_are_told_from_broken_jobs() {
     for (text, shared) in [
         ("defaults: {retries: 1}\n", true),

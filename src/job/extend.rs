@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::diagnose::{Extent, Finding, Sink};
 use super::expand::{Dates, Scope, Variables};
+use super::keys::RULE;
 use super::location::{self, Refusal};
 use super::node::{Content, Entry, Node, Scalar, Span};
 use super::parse;
@@ -93,12 +94,12 @@ impl Gatherer<'_> {
             };
             below = Some(match below {
                 None => node,
-                Some(below) => laid_over(below, node),
+                Some(below) => laid_over(below, node, Level::Job),
             });
         }
         Some(match below {
             None => root,
-            Some(below) => laid_over(below, root),
+            Some(below) => laid_over(below, root, Level::Job),
         })
     }
 
@@ -246,18 +247,42 @@ fn early_reference(text: &str) -> Option<&str> {
         .find(|inner| *inner != "hostname" && !inner.starts_with("env:"))
 }
 
+/// What the keys of a map are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Those of a job.
+    Job,
+    /// Names of rules.
+    Rules,
+    /// Options of a rule.
+    Options,
+    /// Anything else.
+    Inner,
+}
+
+impl Level {
+    /// Of the map that is the value of a key.
+    fn below(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Job, "rules") => Self::Rules,
+            (Self::Job, "defaults") | (Self::Rules, _) => Self::Options,
+            _ => Self::Inner,
+        }
+    }
+}
+
 /// One tree over another: maps key by key, in the order of the lower one with new keys behind; anything else replaces.
-fn laid_over(below: Node, above: Node) -> Node {
+fn laid_over(below: Node, above: Node, level: Level) -> Node {
     match (below.content, above.content) {
-        (Content::Map(below), Content::Map(above_entries)) => {
-            Node { span: above.span, content: Content::Map(merged(below, above_entries)) }
+        (Content::Map(lower), Content::Map(upper)) => {
+            Node { span: above.span, content: Content::Map(merged(lower, upper, level)) }
         }
         (_, content) => Node { span: above.span, content },
     }
 }
 
-fn merged(below: Vec<Entry>, mut above: Vec<Entry>) -> Vec<Entry> {
-    let mut entries: Vec<Option<Entry>> = below.into_iter().map(Some).collect();
+fn merged(lower: Vec<Entry>, mut upper: Vec<Entry>, level: Level) -> Vec<Entry> {
+    let mut entries: Vec<Option<Entry>> = lower.into_iter().map(Some).collect();
     let mut places: HashMap<String, usize> = HashMap::with_capacity(entries.len());
     for (at, entry) in entries.iter().enumerate() {
         places.extend(entry.as_ref().map(|entry| (entry.key.clone(), at)));
@@ -266,19 +291,22 @@ fn merged(below: Vec<Entry>, mut above: Vec<Entry>) -> Vec<Entry> {
         let at = places.get(key).copied()?;
         Some((at, entries.get_mut(at)?.take()?))
     };
-    for entry in &mut above {
+    if level == Level::Options {
         // A list that is given anew replaces what was added to the old one, too.
-        if let Some((_, addition)) = take(&mut entries, &format!("{}+", entry.key)) {
-            entry.replace(addition);
+        for entry in &mut upper {
+            let addition = RULE.iter().find(|key| key.adds_to() == Some(&entry.key));
+            if let Some((_, old)) = addition.and_then(|key| take(&mut entries, key.name)) {
+                entry.replace(old);
+            }
         }
     }
     let mut added = Vec::new();
-    for entry in above {
+    for entry in upper {
         match take(&mut entries, &entry.key) {
             None => added.push(entry),
             Some((at, old)) => {
                 if let Some(place) = entries.get_mut(at) {
-                    *place = Some(over(old, entry));
+                    *place = Some(over(old, entry, level));
                 }
             }
         }
@@ -286,11 +314,12 @@ fn merged(below: Vec<Entry>, mut above: Vec<Entry>) -> Vec<Entry> {
     entries.into_iter().flatten().chain(added).collect()
 }
 
-fn over(old: Entry, mut new: Entry) -> Entry {
+/// One entry over another of the same key.
+fn over(old: Entry, mut new: Entry, level: Level) -> Entry {
     if let (Content::Map(_), Content::Map(_)) = (&old.value.content, &new.value.content) {
-        let Entry { value, beneath, .. } = old;
+        let Entry { key, value, beneath, .. } = old;
         let above = std::mem::replace(&mut new.value, Node { span: 0..0, content: Content::Broken });
-        new.value = laid_over(value, above);
+        new.value = laid_over(value, above, level.below(&key));
         new.beneath.splice(0..0, beneath);
     } else {
         new.replace(old);

@@ -133,7 +133,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "a duration is at most 100 years".to_owned())
 }
 
-/// Reads `2026-11-24` or `2026-11-24 02:30[:15]`, both local, or either with `Z` for UTC.
+/// Reads `2026-11-24` or `2026-11-24 02:30[:15]`, both in the job's time zone, or either with `Z` for UTC.
 fn date(text: &str, scope: Scope<'_>) -> Option<Result<Stamp, String>> {
     let digits = |range: std::ops::Range<usize>| {
         text.get(range).is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
