@@ -28,6 +28,7 @@ mod values;
 pub use crate::filter::{PatternList, Select};
 pub use model::*;
 pub use suggest::nearest;
+pub use values::duration;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

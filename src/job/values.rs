@@ -115,7 +115,10 @@ const DURATION_UNITS: [(&str, u64); 6] =
     [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
 
 /// Reads `500ms`, `2s`, `10m`, `12h`, `30d`, `2w`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// A sentence for people.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) =
         number_and_unit(text).ok_or("a duration is a whole number and a unit, such as 500ms, 12h or 30d")?;
     let factor = match DURATION_UNITS.iter().find(|(name, _)| *name == unit) {

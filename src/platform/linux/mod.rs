@@ -23,7 +23,8 @@ pub use file::{Access, Alignment, File};
 pub use lock::{Lock, LockMode};
 pub use mounts::{Mount, Volume, mounts, volumes};
 pub use paths::{
-    list_paths, make_directories, path_bytes, path_from_bytes, read_text, real_path, untrusted, write_new,
+    list_paths, make_directories, path_bytes, path_from_bytes, read_bytes, read_text, real_path, untrusted,
+    write_new,
 };
 pub use place::place_at;
 pub use pool::{Lease, Pool};

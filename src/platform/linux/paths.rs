@@ -23,6 +23,15 @@ pub fn path_from_bytes(bytes: &[u8]) -> PathBuf {
 /// # Errors
 /// `InvalidData` where it is longer, no UTF-8, or not a regular file; others of opening and reading.
 pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    String::from_utf8(read_bytes(path, bytes_max)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// Reads a file of at most `bytes_max` bytes.
+///
+/// # Errors
+/// `InvalidData` where it is longer, or not a regular file; others of opening and reading.
+pub fn read_bytes(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let invalid = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text.to_owned());
     let meta = std::fs::metadata(path)?;
     if meta.is_dir() {
@@ -36,7 +45,7 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     if bytes.len() as u64 > bytes_max {
         return Err(invalid("it is too large"));
     }
-    String::from_utf8(bytes).map_err(|_| invalid("it is not UTF-8"))
+    Ok(bytes)
 }
 
 /// Writes a new text file.
