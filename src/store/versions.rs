@@ -65,6 +65,19 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The directory that a run's versions lie in, under the paths that they had; `None` where there is none (any more).
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn versions_of(&self, run: RunId) -> Result<Option<Dir>, StoreError> {
+        let Some(versions) = self.room(super::home::VERSIONS)? else { return Ok(None) };
+        let name = run.to_string().into_bytes();
+        super::optional(versions.open_dir(&name))
+            .map_err(failed("open", &version_path(run, &RelPath::root())))
+    }
+}
+
 impl Versions<'_> {
     /// Gives the old entry under `name` (no directory) the further name `versions/<run>/<path>`; the name keeps it. Where a link is refused
     /// (EXDEV, EPERM, EMLINK, no links) its content and metadata are copied and synced, and an entry that changes meanwhile is an

@@ -10,10 +10,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params}
 
 mod change;
 mod past;
+mod read_back;
 mod view;
 
 pub use change::Change;
 pub use past::{Loss, Past, Span, Whereabouts};
+pub use read_back::{ReadBack, ReadBackOf};
 pub use view::{Displacement, EntryRow, Next, Source, View};
 
 use super::{Store, StoreError, failed};
@@ -43,19 +45,27 @@ const SCHEMA: &str = "
     CREATE TABLE entries (
         path BLOB PRIMARY KEY, kind TEXT NOT NULL, size INTEGER NOT NULL,
         mtime_s INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_s INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-        inode INTEGER NOT NULL, digest BLOB, since TEXT NOT NULL, read_back TEXT
+        inode INTEGER NOT NULL, digest BLOB, since TEXT NOT NULL, read_back TEXT, wrong TEXT
     ) WITHOUT ROWID;
     CREATE TABLE displaced (
         path BLOB NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL,
         mtime_s INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB, since TEXT, kept INTEGER NOT NULL,
-        moved_to BLOB, PRIMARY KEY (path, run)
+        moved_to BLOB, read_back TEXT, wrong TEXT, PRIMARY KEY (path, run)
     ) WITHOUT ROWID;
     CREATE TABLE runs (run TEXT PRIMARY KEY, complete INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE rounds (began TEXT PRIMARY KEY) WITHOUT ROWID;
     PRAGMA user_version = 2;
 ";
 
-/// From schema 1: nothing had been moved.
-const UPGRADE: &str = "ALTER TABLE displaced ADD COLUMN moved_to BLOB; PRAGMA user_version = 2;";
+/// From schema 1: nothing had been moved, nor verified.
+const UPGRADE: &str = "
+    ALTER TABLE entries ADD COLUMN wrong TEXT;
+    ALTER TABLE displaced ADD COLUMN moved_to BLOB;
+    ALTER TABLE displaced ADD COLUMN read_back TEXT;
+    ALTER TABLE displaced ADD COLUMN wrong TEXT;
+    CREATE TABLE rounds (began TEXT PRIMARY KEY) WITHOUT ROWID;
+    PRAGMA user_version = 2;
+";
 
 /// The open catalog.
 #[derive(Debug)]

@@ -177,7 +177,7 @@ impl Past {
 
     fn read_rows(&mut self, view: &View) -> Result<(), StoreError> {
         let within = self.within.clone();
-        self.each_row(view, &entry_query(), &within, |past, row| {
+        self.each_row(view, &entry_query(view), &within, |past, row| {
             let entry = read_entry(row)?;
             let path = entry.path.clone();
             past.lines.entry(path).or_default().entry = Some(entry);

@@ -21,8 +21,8 @@ use crate::value::{Digest, Kind, Meta, RelPath, RunId, Stamp};
 #[derive(Debug)]
 pub struct View {
     connection: Mutex<Connection>,
-    /// Whether the file knows of moves.
-    knows_moves: bool,
+    /// Whether the file is of the second schema: it knows of moves, and of what `verify` found.
+    is_second: bool,
 }
 
 /// Where the catalog of a destination is, or why there is none to read.
@@ -57,6 +57,8 @@ pub struct EntryRow {
     pub since: Option<RunId>,
     /// When its content was last read back and found to be right.
     pub read_back: Option<Stamp>,
+    /// When `verify` found that it is not, or that it cannot be read; `None` where it did not, or a run has brought it anew.
+    pub wrong: Option<Stamp>,
 }
 
 /// Something that a run took from its name.
@@ -80,6 +82,10 @@ pub struct Displacement {
     pub kept: bool,
     /// The name that its content got instead in the same run.
     pub moved_to: Option<RelPath>,
+    /// When the version was last read back and found to be right.
+    pub read_back: Option<Stamp>,
+    /// When `verify` found that it is not, or that it cannot be read.
+    pub wrong: Option<Stamp>,
 }
 
 impl Store {
@@ -129,7 +135,7 @@ fn open(path: &Path, logged: bool) -> rusqlite::Result<Result<View, String>> {
     if !(1..=SCHEMA_VERSION).contains(&version) {
         return Ok(Err(format!("its schema {version} is not one that this Twinlane reads")));
     }
-    Ok(Ok(View { connection: Mutex::new(connection), knows_moves: version > 1 }))
+    Ok(Ok(View { connection: Mutex::new(connection), is_second: version > 1 }))
 }
 
 /// The URI of a file that nobody changes (<https://www.sqlite.org/uri.html>).
@@ -150,16 +156,17 @@ fn immutable(path: &Path) -> String {
 }
 
 /// The columns that [`read_entry`] reads, of every entry.
-pub(super) fn entry_query() -> String {
+pub(super) fn entry_query(view: &View) -> String {
     const ENTRY: &str =
         "path, kind, size, mtime_s, mtime_ns, digest, since, ctime_s, ctime_ns, inode, read_back";
-    format!("SELECT {ENTRY} FROM entries")
+    let wrong = if view.is_second { "wrong" } else { "NULL" };
+    format!("SELECT {ENTRY}, {wrong} FROM entries")
 }
 
 /// The columns that [`read_displacement`] reads, of everything that was displaced.
 pub(super) fn displacement_query(view: &View) -> String {
-    let moved = if view.knows_moves { "moved_to" } else { "NULL" };
-    format!("SELECT path, kind, size, mtime_s, mtime_ns, digest, since, run, kept, {moved} FROM displaced")
+    let second = if view.is_second { "moved_to, read_back, wrong" } else { "NULL, NULL, NULL" };
+    format!("SELECT path, kind, size, mtime_s, mtime_ns, digest, since, run, kept, {second} FROM displaced")
 }
 
 impl View {
@@ -168,8 +175,23 @@ impl View {
     /// # Errors
     /// See [`StoreError`].
     pub fn entries(&self, each: &mut dyn FnMut(EntryRow) -> Next) -> Result<(), StoreError> {
-        let query = format!("{} ORDER BY path", entry_query());
+        let query = format!("{} ORDER BY path", entry_query(self));
         self.rows(&query, params![], &mut |row| Ok(each(read_entry(row)?)))
+    }
+
+    /// What one run took from one name.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn displacement(&self, path: &RelPath, run: RunId) -> Result<Option<Displacement>, StoreError> {
+        let query = format!("{} WHERE path = ?1 AND run = ?2", displacement_query(self));
+        let connection = locked(&self.connection);
+        connection
+            .prepare_cached(&query)
+            .and_then(|mut query| {
+                query.query_row(params![path.as_bytes(), run.to_string()], read_displacement).optional()
+            })
+            .map_err(catalog_error)
     }
 
     /// Hands out everything that was displaced, by path, then by run, until `each` says to stop.
@@ -188,9 +210,24 @@ impl View {
     pub fn entry(&self, path: &RelPath) -> Result<Option<EntryRow>, StoreError> {
         let connection = locked(&self.connection);
         connection
-            .prepare_cached(&format!("{} WHERE path = ?1", entry_query()))
+            .prepare_cached(&format!("{} WHERE path = ?1", entry_query(self)))
             .and_then(|mut query| query.query_row(params![path.as_bytes()], read_entry).optional())
             .map_err(catalog_error)
+    }
+
+    /// When the newest round of sampled verifying began: what was read back since then is not due.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn round_began(&self) -> Result<Option<RunId>, StoreError> {
+        let mut began = None;
+        if self.is_second {
+            self.rows("SELECT max(began) FROM rounds", params![], &mut |row| {
+                began = run_at(row, 0)?;
+                Ok(Next::Stop)
+            })?;
+        }
+        Ok(began)
     }
 
     /// The runs that were recorded, oldest first, and whether each came to its end.
@@ -289,6 +326,7 @@ pub(super) fn read_entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         changed: stamp_at(row, 7)?,
         inode: row.get::<_, i64>(9)?.cast_unsigned(),
         read_back: run_at(row, 10)?.map(RunId::time),
+        wrong: run_at(row, 11)?.map(RunId::time),
     })
 }
 
@@ -307,5 +345,7 @@ pub(super) fn read_displacement(row: &Row<'_>) -> rusqlite::Result<Displacement>
         })?,
         kept: row.get(8)?,
         moved_to: moved_to.map(|bytes| path_of(9, &bytes)).transpose()?,
+        read_back: run_at(row, 10)?.map(RunId::time),
+        wrong: run_at(row, 11)?.map(RunId::time),
     })
 }

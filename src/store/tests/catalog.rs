@@ -270,7 +270,16 @@ fn a_catalog_of_the_first_schema_is_read_and_brought_up() {
     catalog.complete(run()).unwrap();
     drop(catalog);
     let connection = rusqlite::Connection::open(ground.home("catalog.db")).unwrap();
-    connection.execute_batch("ALTER TABLE displaced DROP COLUMN moved_to; PRAGMA user_version = 1;").unwrap();
+    connection
+        .execute_batch(
+            "ALTER TABLE entries DROP COLUMN wrong;
+            ALTER TABLE displaced DROP COLUMN moved_to;
+            ALTER TABLE displaced DROP COLUMN read_back;
+            ALTER TABLE displaced DROP COLUMN wrong;
+            DROP TABLE rounds;
+            PRAGMA user_version = 1;",
+        )
+        .unwrap();
     drop(connection);
     let rows = || {
         let ViewSource::Open(view) = store.view().unwrap() else { panic!("it can be read") };
