@@ -114,6 +114,8 @@ pub(super) enum Verb {
     Copy(super::copy::Copy),
     /// Carry a plan file out: that plan exactly
     Apply(super::apply::Apply),
+    /// Read what runs have written past the page cache: is it still there, and right?
+    Verify(super::verify::Verify),
     /// Show past runs
     History(History),
     /// Show what a place is and can do, and what Twinlane does differently for it

@@ -24,6 +24,7 @@ mod surroundings;
 mod terminal;
 mod validate;
 mod versions;
+mod verify;
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
@@ -68,6 +69,7 @@ fn parse_and_run(environment: Environment) -> Exit {
         Some(Verb::Explain(verb)) => explain::run(&mut terminal, verb),
         Some(Verb::Copy(verb)) => copy::run(&mut terminal, verb),
         Some(Verb::Apply(verb)) => apply::run(&mut terminal, verb),
+        Some(Verb::Verify(verb)) => verify::run(&mut terminal, verb),
         Some(Verb::History(verb)) => history::run(&mut terminal, verb),
         Some(Verb::Doctor(verb)) => doctor::run(&mut terminal, verb),
         Some(Verb::Completions(verb)) => Ok(completions::run(&mut terminal, verb)),

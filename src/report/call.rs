@@ -39,6 +39,12 @@ impl Call {
         self.plan.as_deref().map(out)
     }
 
+    /// A word of the command line as a shell takes it for one.
+    #[must_use]
+    pub fn word(text: &str) -> String {
+        shell_word(text)
+    }
+
     /// `twinlane history photos`.
     #[must_use]
     pub fn command(&self, verb: &str) -> String {
@@ -49,6 +55,25 @@ impl Call {
     #[must_use]
     pub fn again(&self, verb: &str) -> String {
         spell(verb, &self.job, self.rule.as_deref(), &self.flags)
+    }
+
+    /// `photos/raw`: one rule, as it can be given.
+    #[must_use]
+    pub fn rule(&self, rule: &str) -> String {
+        format!("{}/{rule}", self.job)
+    }
+
+    /// `twinlane history photos/raw`: one rule, without the flags.
+    #[must_use]
+    pub fn with_rule(&self, verb: &str, rule: &str) -> String {
+        spell(verb, &self.job, Some(rule), &[])
+    }
+
+    /// `twinlane verify /mnt/disk --sample 5% --accept destination`: what was asked for, with the flags it had and more.
+    #[must_use]
+    pub fn with(&self, verb: &str, more: &[String]) -> String {
+        let flags: Vec<String> = self.flags.iter().chain(more).cloned().collect();
+        spell(verb, &self.job, self.rule.as_deref(), &flags)
     }
 
     /// `twinlane run photos/raw --limit remove=30`: one rule, with the flags it had and more; of two that set one limit, the

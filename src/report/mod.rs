@@ -22,6 +22,7 @@ mod restore;
 mod summary;
 mod text;
 mod versions;
+mod verify;
 mod words;
 
 pub use call::{Call, shell_word};
@@ -41,3 +42,4 @@ pub use prune::{prune_json, prune_text};
 pub use restore::{RestoreView, ended_json, ended_text, restore_json, restore_text, restored_entry_json};
 pub use text::TextSink;
 pub use versions::{versions_json, versions_text};
+pub use verify::{Asked, VerifyForm, VerifySink};

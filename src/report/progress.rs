@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::compare::ScanMeter;
 use crate::execute::Phase;
 use crate::plan::Totals;
-use crate::run::{Gauge, Reading};
+use crate::run::{Gauge, Reading, VerifyGauge};
 use crate::value::ByteCount;
 
 use super::output::{Colour, Output};
@@ -82,6 +82,26 @@ impl Progress {
                 bar.set_position(permille(gauge.planned(), &now));
             }
             format!("{rule}: {}", describe(gauge.planned(), &start, &now))
+        });
+    }
+
+    /// Files are being read back.
+    pub(super) fn verify(&mut self, gauge: &VerifyGauge) {
+        let (gauge, rule) = (gauge.clone(), self.rule.clone());
+        let (start, ..) = gauge.read();
+        self.watch("{bar:12} {wide_msg}", move |bar| {
+            let (elapsed, files, bytes) = gauge.read();
+            let now = Reading { elapsed, files, bytes, ..Reading::default() };
+            let planned = Totals { bytes: gauge.bytes, copy: gauge.files, ..Totals::default() };
+            if let Some(bar) = bar {
+                bar.set_length(1000);
+                bar.set_position(permille(&planned, &now));
+            }
+            if now.files >= gauge.files {
+                return format!("{rule}: finishing");
+            }
+            let start = Reading { elapsed: start, ..Reading::default() };
+            format!("{rule}: reading, {}", describe(&planned, &start, &now))
         });
     }
 
@@ -192,7 +212,7 @@ fn describe(planned: &Totals, start: &Reading, now: &Reading) -> String {
         parts.push(format!("{} of {}", count(now.files.min(files)), counted(files, "file", "files")));
     }
     // The rest goes so fast that it is told only when it is all that is left.
-    if now.files >= files {
+    if now.files >= files && planned.actions > 0 {
         parts.push(format!("{} of {}", count(now.actions), counted(planned.actions, "action", "actions")));
     }
     if now.queues.iter().any(|queue| queue.in_flight > 0) {

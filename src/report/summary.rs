@@ -3,6 +3,7 @@
 use crate::compare::Notice;
 use crate::execute::{Failure, FailureKind};
 use crate::run::{RuleOutcome, RuleReport};
+use crate::store::Holder;
 
 use super::call::Call;
 use super::output::{Output, Paint, Stream};
@@ -38,15 +39,22 @@ pub(super) fn sentence(report: &RuleReport) -> String {
         RuleOutcome::Done | RuleOutcome::Partial | RuleOutcome::Interrupted(_) => numbers(report),
         RuleOutcome::Skipped(skip) => skip.to_string(),
         RuleOutcome::Refused(refusal) => refusal.to_string(),
-        RuleOutcome::Busy(None) => "another run holds this destination".to_owned(),
-        RuleOutcome::Busy(Some(holder)) => format!(
+        RuleOutcome::Busy(holder) => busy_words(holder.as_ref()),
+        RuleOutcome::Stopped { reasons } => reasons.first().cloned().unwrap_or_default(),
+    }
+}
+
+/// Who holds a destination.
+pub(super) fn busy_words(holder: Option<&Holder>) -> String {
+    match holder {
+        None => "another run holds this destination".to_owned(),
+        Some(holder) => format!(
             "another run holds this destination: {} on {} (process {}), since {}",
             holder.run,
             holder.host,
             holder.process_id,
             super::history::local_time(holder.since)
         ),
-        RuleOutcome::Stopped { reasons } => reasons.first().cloned().unwrap_or_default(),
     }
 }
 
@@ -194,7 +202,6 @@ mod tests {
     use crate::report::output::Colour;
     use crate::report::output::tests::kept;
     use crate::run::{Refusal, Skip};
-    use crate::store::Holder;
     use crate::value::{RelPath, Stamp};
 
     fn report(outcome: RuleOutcome) -> RuleReport {

@@ -9,6 +9,8 @@
 //! `sync` is `run`, `plan` is `plan`, `apply` is `run` with a plan that was made before. Both go through `locate` (where a tree is), `roots` (its open handle), `guards` and
 //! `welcome` (may this destination be written at all), `identity` (is this still the source it was) and `survey` (march, seal,
 //! limits); `work` executes and finishes.
+//!
+//! `verify` needs the destination alone: `reach` finds it, and its lock.
 
 mod apply;
 mod approach;
@@ -33,6 +35,7 @@ mod settle;
 mod survey;
 mod sync;
 mod versions;
+mod verify;
 mod welcome;
 mod work;
 
@@ -53,3 +56,7 @@ pub use restore::{Damaged, Into, Missing, Restoration, RestoreOrder, RestoreRepo
 pub use session::{Accept, Session, state_directory};
 pub use sync::run_job;
 pub use versions::{Content, Displayed, FolderEntry, Place, VersionsReport, versions};
+pub use verify::{
+    Against, Amount, Finding, ListOf, Remembered, SourceSide, Verified, VerifyCounts, VerifyEvent,
+    VerifyGauge, VerifyReport, verify_directory, verify_job, verify_list,
+};

@@ -116,6 +116,14 @@ pub enum Refusal {
         /// The directory.
         path: PathBuf,
     },
+    /// There is nothing to verify against.
+    #[error("`{}` cannot be verified: {reason}", .path.display())]
+    NoCatalog {
+        /// The destination.
+        path: PathBuf,
+        /// That there is no catalog, or why it cannot be read.
+        reason: String,
+    },
     /// The rule has run before, and there is no trace of it.
     #[error("destination `{}` has lost its `.twinlane`: this rule has run before, but not into this directory (is the disk mounted?)", .path.display())]
     LostIdentity {
@@ -258,6 +266,7 @@ impl Refusal {
             Self::Unknown { .. } => "unknown_destination",
             Self::DamagedIdentity { .. } => "damaged_id",
             Self::NoStore { .. } => "no_store",
+            Self::NoCatalog { .. } => "no_catalog",
             Self::LostIdentity { .. } => "lost_id",
             Self::Adoption { .. } => "adoption",
             Self::SourceEmpty { .. } => "source_empty",
@@ -279,6 +288,7 @@ impl Refusal {
             | Self::Unknown { .. }
             | Self::DamagedIdentity { .. }
             | Self::NoStore { .. }
+            | Self::NoCatalog { .. }
             | Self::LostIdentity { .. }
             | Self::Adoption { .. } => vec!["--accept destination".to_owned()],
             Self::OtherSource { .. } | Self::SourceUnmounted { .. } => vec!["--accept source".to_owned()],
@@ -454,6 +464,7 @@ mod tests {
             Refusal::Unknown { path: path(), job: text(), rule: text() },
             Refusal::DamagedIdentity { path: path(), reason: text() },
             Refusal::NoStore { path: path() },
+            Refusal::NoCatalog { path: path(), reason: text() },
             Refusal::LostIdentity { path: path() },
             Refusal::Adoption { path: path(), removals: 1, replacements: 0, first: Vec::new() },
             Refusal::SourceEmpty { path: path(), excluded: 0 },

@@ -24,3 +24,4 @@ mod metadata;
 mod names;
 mod output;
 mod runs;
+mod verification;

@@ -29,3 +29,4 @@ mod refusals;
 mod restoring;
 mod starts;
 mod usage;
+mod verify;
