@@ -14,7 +14,7 @@ use crate::store::{EntryRow, ReadBack, ReadBackOf, Store, StoreError, View};
 use crate::value::{Digest, Kind, Meta, Place, RelPath, RunId};
 
 use super::model::{Done, Finding, SourceSide, Verified};
-use super::survey::{Files, difference, is_absence};
+use super::survey::{Files, difference, find, is_absence};
 
 /// Everything that reading needs.
 pub(super) struct Reader<'a> {
@@ -57,7 +57,7 @@ impl Outcome {
 enum Content {
     Read(Uncached, Meta),
     /// It changed meanwhile, or is no file any more.
-    Changed(String),
+    Changed(String, Option<Meta>),
     Gone,
     Unread(String, Option<Meta>),
     /// Reading was aborted.
@@ -114,7 +114,7 @@ impl Reader<'_> {
         match self.content(self.root, path) {
             Content::Aborted => None,
             Content::Gone => Some(Outcome::told(file(Finding::Missing))),
-            Content::Changed(cause) => Some(Outcome::told(file(Finding::Changed).because(cause))),
+            Content::Changed(cause, _) => Some(Outcome::told(file(Finding::Changed).because(cause))),
             Content::Unread(cause, _) => Some(Outcome::told(file(Finding::Unread).because(cause))),
             Content::Read(read, meta) => {
                 let right = read.digest == expected;
@@ -140,28 +140,27 @@ impl Reader<'_> {
                 row.as_ref().map_or_else(|| Verified::new(path, finding), |row| Verified::of(row, finding));
             Verified { expected: file.expected && !self.accepted, ..file }
         };
+        // Remembered as wrong it is read each time, and no round waits for it.
+        let note = |meta| {
+            let recorded = row.as_ref().map(|row| row.modified);
+            ReadBack { path: path.clone(), of: ReadBackOf::Tree { meta, recorded }, digest: None }
+        };
+        let wrong = |finding, cause, meta: Option<Meta>| {
+            let notes = meta.into_iter().map(note).collect();
+            Outcome { notes, ..Outcome::told(file(finding).because(cause)) }
+        };
         let (read, meta) = match self.content(self.root, path) {
             Content::Read(read, meta) => (read, meta),
             Content::Aborted => return None,
             Content::Gone => return row.is_some().then(|| Outcome::told(file(Finding::Missing))),
-            Content::Changed(cause) => return Some(Outcome::told(file(Finding::Changed).because(cause))),
-            Content::Unread(cause, meta) => {
-                let recorded = row.as_ref().map(|row| row.modified);
-                let entry_of = |meta| ReadBack {
-                    path: path.clone(),
-                    of: ReadBackOf::Tree { meta, recorded },
-                    digest: None,
-                };
-                let notes = meta.into_iter().map(entry_of).collect();
-                let told = Outcome::told(file(Finding::Unread).because(cause));
-                return Some(Outcome { notes, ..told });
-            }
+            Content::Changed(cause, meta) => return Some(wrong(Finding::Changed, cause, meta)),
+            Content::Unread(cause, meta) => return Some(wrong(Finding::Unread, cause, meta)),
         };
         let (finding, cause, notes) = self.judge(path, row.as_ref(), &meta, read.digest);
         let mut file = Verified { bytes: meta.size, cause, ..file(finding) };
         self.compare_source(row.as_ref(), &meta, read.digest, &mut file);
         // Which of the two is right nobody knows: nothing is learnt.
-        let notes = if file.finding == Finding::Differs { Vec::new() } else { notes };
+        let notes = if file.finding == Finding::Differs { vec![note(meta)] } else { notes };
         Some(Outcome { file, notes, cached: !read.past_cache })
     }
 
@@ -221,15 +220,16 @@ impl Reader<'_> {
             ..Verified::new(path, finding)
         };
         let entry_of = |digest| ReadBack { path: path.clone(), of: ReadBackOf::Version { run }, digest };
+        let wrong = |finding, cause| {
+            let told = Outcome::told(file(finding).because(cause));
+            Outcome { notes: vec![entry_of(None)], ..told }
+        };
         let expected = row.digest?;
         match self.content(&versions, path) {
             // Retention may have released it.
             Content::Aborted | Content::Gone => None,
-            Content::Changed(cause) => Some(Outcome::told(file(Finding::Changed).because(cause))),
-            Content::Unread(cause, _) => {
-                let told = Outcome::told(file(Finding::Unread).because(cause));
-                Some(Outcome { notes: vec![entry_of(None)], ..told })
-            }
+            Content::Changed(cause, _) => Some(wrong(Finding::Changed, cause)),
+            Content::Unread(cause, _) => Some(wrong(Finding::Unread, cause)),
             Content::Read(read, meta) => {
                 let right = expected == read.digest;
                 let finding = if right { Finding::Right } else { Finding::Rot };
@@ -245,16 +245,20 @@ impl Reader<'_> {
         let opened = open(root, path).and_then(|file| Ok((file.meta()?, file)));
         let (meta, file) = match opened {
             Ok((meta, _)) if meta.kind != Kind::File => {
-                return Content::Changed(format!("it was a file and is a {} now", meta.kind.word()));
+                let cause = format!("it was a file and is a {} now", meta.kind.word());
+                return Content::Changed(cause, None);
             }
             Ok((meta, file)) => (meta, Arc::new(file)),
             Err(error) if is_absence(&error) => return Content::Gone,
-            Err(error) => return Content::Unread(format!("cannot open it: {error}"), None),
+            Err(error) => {
+                let meta = find(root, path).ok().flatten();
+                return Content::Unread(format!("cannot open it: {error}"), meta);
+            }
         };
         match self.engine.digest_uncached(&file, meta.size) {
             Ok(read) => match file.meta() {
                 Ok(after) if after.same_moment(&meta) => Content::Read(read, meta),
-                Ok(_) => Content::Changed("it changed while it was read".to_owned()),
+                Ok(_) => Content::Changed("it changed while it was read".to_owned(), Some(meta)),
                 Err(error) => Content::Unread(format!("cannot look at it: {error}"), Some(meta)),
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Content::Aborted,
