@@ -21,7 +21,7 @@ fn bc_90_wrong_words_are_usage_errors() {
         (vec!["plan", "j", "--accept", "all"], "possible values"),
         (vec!["plan", "j", "--frce"], "unexpected argument"),
         (vec!["plna", "j"], "plan"),
-        (vec!["verify", "j"], "unrecognized subcommand"),
+        (vec!["daemon", "j"], "unrecognized subcommand"),
         (vec!["check", "j"], "twinlane validate"),
         (vec!["run", "j", "-q", "-v"], "cannot be used with"),
     ] {
