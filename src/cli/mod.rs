@@ -23,8 +23,8 @@ mod show;
 mod surroundings;
 mod terminal;
 mod validate;
-mod versions;
 mod verify;
+mod versions;
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 

@@ -25,7 +25,7 @@ impl Call {
 
     /// `twinlane apply disk.plan --accept source`, with the flags it had and more; `None` where no plan file is applied.
     pub(super) fn apply(&self, more: &[String]) -> Option<String> {
-        self.plan.as_deref().map(|plan| spell("apply", plan, None, &self.with(more)))
+        self.plan.as_deref().map(|plan| spell("apply", plan, None, &self.flags_and(more)))
     }
 
     /// `twinlane show disk.plan -v`.
@@ -80,10 +80,10 @@ impl Call {
     /// new one stays.
     #[must_use]
     pub fn of_rule(&self, verb: &str, rule: &str, more: &[String]) -> String {
-        spell(verb, &self.job, Some(rule), &self.with(more))
+        spell(verb, &self.job, Some(rule), &self.flags_and(more))
     }
 
-    fn with(&self, more: &[String]) -> Vec<String> {
+    fn flags_and(&self, more: &[String]) -> Vec<String> {
         let sets = |flag: &str| flag.split_once('=').map_or(flag, |(name, _)| name).to_owned();
         let given = self.flags.iter().filter(|flag| more.iter().all(|new| sets(new) != sets(flag)));
         given.chain(more).cloned().collect()

@@ -21,8 +21,8 @@ mod refusal;
 mod restore;
 mod summary;
 mod text;
-mod versions;
 mod verify;
+mod versions;
 mod words;
 
 pub use call::{Call, shell_word};
@@ -41,5 +41,5 @@ pub use progress::ProgressForm;
 pub use prune::{prune_json, prune_text};
 pub use restore::{RestoreView, ended_json, ended_text, restore_json, restore_text, restored_entry_json};
 pub use text::TextSink;
-pub use versions::{versions_json, versions_text};
 pub use verify::{Asked, VerifyForm, VerifySink};
+pub use versions::{versions_json, versions_text};

@@ -34,8 +34,8 @@ mod session;
 mod settle;
 mod survey;
 mod sync;
-mod versions;
 mod verify;
+mod versions;
 mod welcome;
 mod work;
 
@@ -55,8 +55,8 @@ pub use refusal::Refusal;
 pub use restore::{Damaged, Into, Missing, Restoration, RestoreOrder, RestoreReport, RestoreStop};
 pub use session::{Accept, Session, state_directory};
 pub use sync::run_job;
-pub use versions::{Content, Displayed, FolderEntry, Place, VersionsReport, versions};
 pub use verify::{
     Against, Amount, Finding, ListOf, Remembered, SourceSide, Verified, VerifyCounts, VerifyEvent,
     VerifyGauge, VerifyReport, verify_directory, verify_job, verify_list,
 };
+pub use versions::{Content, Displayed, FolderEntry, Place, VersionsReport, versions};

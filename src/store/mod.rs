@@ -26,8 +26,8 @@ mod trial;
 mod versions;
 
 pub use catalog::{
-    Catalog, Change, Displacement, EntryRow, Loss, Next, Past, ReadBack, ReadBackOf, Record, Source as ViewSource,
-    Span, View, Whereabouts,
+    Catalog, Change, Displacement, EntryRow, Loss, Next, Past, ReadBack, ReadBackOf, Record,
+    Source as ViewSource, Span, View, Whereabouts,
 };
 pub use home::Store;
 pub use identity::{Features, Identity, Known};
