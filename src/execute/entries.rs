@@ -221,7 +221,7 @@ fn in_place<'s>(site: &'s Site<'s>, job: Job) -> Result<Ready<'s>, Trouble> {
 }
 
 /// Makes a mended inode durable. One that its mode forbids to open waits for the system's own writing back.
-fn sync_file(directory: &Dir, name: &[u8], mended: &Meta) -> Result<(), Trouble> {
+pub(super) fn sync_file(directory: &Dir, name: &[u8], mended: &Meta) -> Result<(), Trouble> {
     let file = match directory.open_file(name, Access::Buffered) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         file => file.tried("open the destination's file")?,

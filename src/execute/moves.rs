@@ -17,6 +17,7 @@ use crate::value::{Meta, RelPath};
 
 use super::check::{Closeness, check_destination, is_still, open_source};
 use super::commit::Committer;
+use super::entries::sync_file;
 use super::ledger::Ledger;
 use super::metadata::{self, Age};
 use super::ready::{Finished, Job};
@@ -276,7 +277,11 @@ impl<'s> Step<'s> {
             return Err(Trouble::Moved { what: "the file that was to be moved got a further name" });
         }
         site.note_mended(observed);
-        metadata::apply(site, &node, &wanted, Age::Old)
+        metadata::apply(site, &node, &wanted, Age::Old)?;
+        match site.sync_way(now.device) {
+            SyncWay::Each => sync_file(holder, name, &now),
+            SyncWay::FileSystem | SyncWay::None => Ok(()),
+        }
     }
 
     /// Keeps what a name holds; says whether there is a place to keep it.

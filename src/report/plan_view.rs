@@ -122,10 +122,17 @@ fn action_lines(plan: &Plan, verbosity: Verbosity) -> Vec<String> {
     lines
 }
 
+/// `    copy      a/b`; of a move `    move      new ← old`.
+pub(super) fn named(plan: &Plan, action: &Action) -> String {
+    let from = plan.link(action).filter(|_| action.kind == ActionKind::Move);
+    let from = from.map(|from| format!(" ← {}", shown(from))).unwrap_or_default();
+    format!("    {:<9} {}{from}", action.kind.word(), shown(&plan.path(action)))
+}
+
 fn action_line(plan: &Plan, action: &Action) -> String {
     let path = plan.path(action);
-    if let Some(from) = plan.link(action).filter(|_| action.kind == ActionKind::Move) {
-        return format!("    {:<9} {} ← {}", action.kind.word(), shown(&path), shown(from));
+    if action.kind == ActionKind::Move {
+        return named(plan, action);
     }
     let root = if path.is_root() { "the destination itself: " } else { "" };
     format!("    {:<9} {}  ({root}{})", action.kind.word(), shown(&path), plan.reason_words(action))

@@ -6,9 +6,9 @@ use crate::run::{Event, Exit, RuleReport, Sink};
 use super::call::Call;
 use super::next::after_run;
 use super::output::{Output, Paint, Stream, Verbosity};
+use super::plan_view::named;
 use super::progress::{Progress, ProgressForm};
 use super::summary::{left_lines, note_lines, rule_lines};
-use super::words::shown;
 
 /// Writes a run's summary to stdout, progress and notes to stderr.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Sink for TextSink<'_> {
             }
             Event::Executing { gauge } => self.progress.execute(gauge),
             Event::Done { plan, action } if self.verbosity == Verbosity::Verbose => {
-                let line = format!("    {:<9} {}", action.kind.word(), shown(&plan.path(action)));
+                let line = named(plan, action);
                 let output = &mut *self.output;
                 self.progress.pause(|| output.line(&line));
             }

@@ -2,6 +2,7 @@
 
 mod filters;
 mod guards;
+mod moves;
 mod scale;
 mod scope;
 mod verdicts;

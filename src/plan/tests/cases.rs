@@ -1,6 +1,6 @@
 //! Cases by name, with trees as literals.
 
-use super::tree::{Tree, compare, path};
+use super::tree::{Tree, compare, path, with_moves};
 use super::world::{carry_out, kept_versions, place, rule, terms, told};
 use crate::compare::{Conflict, Extent, Finding, Notice, Problem, Side, Unheld, Verdict};
 use crate::job::{Limit, MinFree, Mode, Overwrite, Remove, Rule, Versions};
@@ -593,4 +593,66 @@ fn an_empty_draft_is_an_empty_plan() {
     assert!(plan.actions.is_empty());
     assert_eq!(plan.directories.len(), 1, "the root");
     assert_eq!(plan.limits.len(), 3);
+}
+
+/// As [`planned`], with every move that can be found.
+fn moved(source: &str, destination: &str, place: &crate::value::Place) -> Plan {
+    let rule = rule(Mode::Mirror);
+    let (source, destination) = (Tree::read(1, source), Tree::read(2, destination));
+    let plan = seal(with_moves(compare(&source, &destination)), &terms(&rule, place));
+    carry_out(&plan, &rule, &source, &destination);
+    plan
+}
+
+#[test]
+fn the_ends_of_chains_are_moved_first() {
+    let plan = moved(
+        "log 9@9; log.1 1@1; log.2 2@2; log.3 3@3",
+        "log 1@1; log.1 2@2; log.2 3@3; log.3 4@4",
+        &place(),
+    );
+    let expected = ["move log.3 = log.2", "move log.2 = log.1", "move log.1 = log", "replace log"];
+    assert_eq!(told(&plan), expected);
+    assert_eq!((plan.totals.bytes, plan.totals.replaced_entries, plan.totals.removed_entries), (9, 1, 0));
+}
+
+#[test]
+fn a_folder_with_another_name_counts_as_one_removal() {
+    let names = |folder: &str| -> String {
+        let files: Vec<String> = (1..=30).map(|number| format!("{folder}/{number} {number}@1")).collect();
+        format!("{folder}/; {}", files.join("; "))
+    };
+    let plan = moved(&names("new"), &names("old"), &place());
+    let totals = &plan.totals;
+    assert_eq!((totals.moves, totals.mkdir, totals.remove, totals.bytes), (30, 1, 1, 0));
+    assert_eq!((totals.removed_entries, totals.replaced_entries, totals.allocated), (1, 0, 0));
+    assert_eq!(plan.refusals().count(), 0);
+    assert!(plan.actions.iter().any(|action| action.reason == Reason::Emptied));
+}
+
+#[test]
+fn rings_are_broken_at_their_smallest_file_and_pairs_where_the_place_cannot_exchange() {
+    let ring = ("a 3@3; b 1@1; c 2@2", "a 1@1; b 2@2; c 3@3");
+    assert_eq!(told(&moved(ring.0, ring.1, &place())), ["move a = c", "move c = b", "replace b"]);
+    let pair = ("a 2@2; b 1@1", "a 1@1; b 2@2");
+    assert_eq!(told(&moved(pair.0, pair.1, &place())), ["move a = b", "move b = a"]);
+    let bare = crate::value::Place { exchange: false, ..place() };
+    assert_eq!(told(&moved(pair.0, pair.1, &bare)), ["move a = b", "replace b"]);
+}
+
+#[test]
+fn without_hard_links_only_free_names_are_given() {
+    let bare = crate::value::Place { hard_links: false, ..place() };
+    let plan = moved("b 1@1; c 3@3; d 4@4", "a 1@1; c 4@4; e 3@3", &bare);
+    assert_eq!(told(&plan), ["move b = a", "replace c", "copy d", "remove e"]);
+}
+
+#[test]
+fn nothing_is_moved_to_another_file_system() {
+    let (source, destination) = (Tree::read(1, "d/; d/b 1@1"), Tree::read(2, "a 1@1; d/"));
+    let mut draft = with_moves(compare(&source, &destination));
+    let mounted = draft.directories.iter_mut().find(|directory| directory.path == path("d")).unwrap();
+    mounted.destination.as_mut().unwrap().device = 3;
+    let plan = seal(draft, &terms(&rule(Mode::Mirror), &place()));
+    assert_eq!(told(&plan), ["copy d/b", "remove a"]);
 }

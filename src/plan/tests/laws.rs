@@ -215,15 +215,16 @@ fn check_links(rule: &Rule, source: &Tree, before: &Tree, after: &Tree) {
 /// Sums by comparing the tree before and after, without a look at the actions.
 fn check_totals(plan: &Plan, source: &Tree, before: &Tree, after: &Tree) {
     let moves = plan.actions.iter().filter(|action| action.kind == ActionKind::Move);
-    let moved: Vec<&RelPath> = moves.filter_map(|action| plan.link(action)).collect();
+    let old_names: Vec<&RelPath> = moves.filter_map(|action| plan.link(action)).collect();
     let changed = |path: &RelPath| after.names.contains_key(path) && before.names[path] != after.names[path];
     let made_way = |path: &RelPath| {
         std::iter::successors(path.parent(), RelPath::parent)
             .any(|above| changed(&above) && !after.is_directory(&above))
     };
-    let gone = before.names.keys().filter(|path| !after.names.contains_key(path) && !moved.contains(path));
+    let gone =
+        before.names.keys().filter(|path| !after.names.contains_key(path) && !old_names.contains(path));
     let (displaced, removed): (Vec<&RelPath>, Vec<&RelPath>) = gone.partition(|path| made_way(path));
-    let replaced = before.names.keys().filter(|path| changed(path) && !moved.contains(path)).count();
+    let replaced = before.names.keys().filter(|path| changed(path) && !old_names.contains(path)).count();
     assert_eq!(plan.totals.removed_entries, removed.len() as u64, "removed {removed:?}");
     assert_eq!(plan.totals.replaced_entries, (replaced + displaced.len()) as u64, "replaced");
     let bytes: u64 = after
