@@ -211,6 +211,7 @@ impl<'s> Step<'s> {
         if present.is_some() {
             self.names.settle(self.origin.device)?;
         }
+        check_origin(holder, self.from.name(), self.origin, Closeness::Content)?;
         match self.rename(directory, holder, present.is_some()) {
             Ok(()) => {}
             Err(trouble) if trouble.is_beyond_places() => {
@@ -230,6 +231,8 @@ impl<'s> Step<'s> {
 
     /// Both files change places.
     fn exchange(&self, directory: &Dir, holder: &Dir, other: usize) -> Result<Moved, Trouble> {
+        check_origin(holder, self.from.name(), self.origin, Closeness::Content)?;
+        check_destination(self.site, self.action, directory, Closeness::Content)?;
         let exchanged = patiently(self.site, || {
             holder
                 .rename(self.from.name(), directory, self.path.name(), RenameMode::Exchange)
@@ -257,21 +260,15 @@ impl<'s> Step<'s> {
 
     /// Gives the file under `name`, which must be as it was observed, the metadata of the source of `action`, which must be, too.
     fn mend(&self, action: &Action, holder: &Dir, name: &[u8], observed: &Meta) -> Result<(), Trouble> {
-        const CHANGED: Trouble = Trouble::Moved { what: "the file that was to be moved changed" };
         let site = self.site;
         let source_directory = site.trees.source(action.directory)?;
         let (source, meta) = open_source(site, action, &source_directory)?;
         let wanted = metadata::read(site, &source, meta)?;
-        let Some(found) = holder.find(name).tried("look at the file to be moved")? else {
-            return Err(Trouble::Moved { what: "the file that was to be moved went away" });
-        };
-        if !is_still(observed, &found, Closeness::Whole) {
-            return Err(CHANGED);
-        }
+        check_origin(holder, name, observed, Closeness::Whole)?;
         let node = holder.node(name).tried("look at the file to be moved")?;
         let now = node.meta().tried("look at the file to be moved")?;
         if !is_still(observed, &now, Closeness::Whole) {
-            return Err(CHANGED);
+            return Err(ORIGIN_CHANGED);
         }
         if now.links > observed.links {
             return Err(Trouble::Moved { what: "the file that was to be moved got a further name" });
@@ -317,6 +314,17 @@ impl<'s> Step<'s> {
                 Ok(())
             }
         })
+    }
+}
+
+const ORIGIN_CHANGED: Trouble = Trouble::Moved { what: "the file that was to be moved changed" };
+
+/// Whether a file still stands under its old name as it was observed.
+fn check_origin(holder: &Dir, name: &[u8], observed: &Meta, closeness: Closeness) -> Result<(), Trouble> {
+    match holder.find(name).tried("look at the file to be moved")? {
+        None => Err(Trouble::Moved { what: "the file that was to be moved went away" }),
+        Some(found) if is_still(observed, &found, closeness) => Ok(()),
+        Some(_) => Err(ORIGIN_CHANGED),
     }
 }
 
