@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::Scope;
 
+use crate::job::Comparison;
 use crate::platform::{Access, Attributes as _};
 use crate::value::{Digest, Kind, Meta, RelPath};
 
@@ -23,7 +24,7 @@ struct Reading<'s> {
     meeting: Meeting<io::Result<Digest>>,
 }
 
-/// Reads both files at once, each in a work item of its own.
+/// Reads both files at once, each in a work item of its own; of the destination's perhaps only what is recorded.
 pub(super) fn compare_content<'s>(
     scope: &Scope<'s>,
     march: &'s March<'s>,
@@ -37,7 +38,7 @@ pub(super) fn compare_content<'s>(
             if march.is_cancelled() {
                 return;
             }
-            let mine = reading.read(march, side);
+            let mine = reading.digest(march, side);
             if let Some(digests) = reading.meeting.bring(side, mine) {
                 reading.conclude(march, digests);
             }
@@ -51,6 +52,23 @@ impl Reading<'_> {
             Side::Source => &self.files.name,
             Side::Destination => &self.files.destination_name,
         }
+    }
+
+    fn digest(&self, march: &March<'_>, side: Side) -> io::Result<Digest> {
+        let known = match side {
+            Side::Destination => self.known(march),
+            Side::Source => None,
+        };
+        known.map_or_else(|| self.read(march, side), Ok)
+    }
+
+    /// The destination's digest, where the rule lets it be taken on trust. What is recorded goes by the source's names.
+    fn known(&self, march: &March<'_>) -> Option<Digest> {
+        let known = match march.terms.rule.compare {
+            Comparison::MtimeThenHash => march.terms.known?,
+            Comparison::Mtime | Comparison::Size | Comparison::Hash => return None,
+        };
+        known.digest(&self.node.path.join(&self.files.name), &self.files.metas.destination)
     }
 
     fn read(&self, march: &March<'_>, side: Side) -> io::Result<Digest> {

@@ -70,19 +70,21 @@ impl March<'_> {
         match self.terms.rule.compare {
             Comparison::Size => Likeness::Equal,
             Comparison::Hash => Likeness::Unknown,
-            // Where times are not kept, the destination has the time of its copy: only a source that changed later differs.
-            Comparison::Mtime if !self.terms.rule.preserve.times => {
-                if self.age(source, destination) == Age::Newer {
-                    Likeness::Different(Difference::Time)
-                } else {
-                    Likeness::Equal
-                }
-            }
-            Comparison::Mtime | Comparison::MtimeThenHash if self.times_equal(source, destination) => {
+            Comparison::Mtime | Comparison::MtimeThenHash if self.times_fit(source, destination) => {
                 Likeness::Equal
             }
             Comparison::MtimeThenHash => Likeness::Unknown,
             Comparison::Mtime => Likeness::Different(Difference::Time),
+        }
+    }
+
+    /// Whether times say that nothing changed. Where they are not kept, the destination has the time of its copy: only a source that
+    /// changed later differs.
+    fn times_fit(&self, source: &Meta, destination: &Meta) -> bool {
+        match self.age(source, destination) {
+            Age::Equal => true,
+            Age::Older => !self.terms.rule.preserve.times,
+            Age::Newer => false,
         }
     }
 }

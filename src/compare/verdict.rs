@@ -37,7 +37,7 @@ impl MetaDifference {
     pub const PERMISSIONS: Self = Self(1);
     /// Owner or group.
     pub const OWNER: Self = Self(2);
-    /// mtime (of directories and symlinks; of files with `compare: size` or `hash`).
+    /// mtime (of directories and symlinks; of files with `compare: size`, `hash` or `mtime_then_hash`).
     pub const TIMES: Self = Self(4);
     /// Extended attributes.
     pub const XATTRS: Self = Self(8);

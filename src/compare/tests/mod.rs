@@ -1,5 +1,6 @@
 //! Two small trees, a march over them, and what it says in one line each.
 
+mod digests;
 mod filters;
 mod guards;
 mod moves;
@@ -53,6 +54,7 @@ struct Bench {
     names: Option<Vec<Named>>,
     scope: Scope<'static>,
     unfinished_runs: Vec<RunId>,
+    known: Option<Box<dyn Digests>>,
     source_place: fn(&mut Place),
     place: fn(&mut Place),
     /// Called when everything is open and the march is about to begin.
@@ -84,6 +86,7 @@ impl Bench {
             names: None,
             scope: Scope::default(),
             unfinished_runs: Vec::new(),
+            known: None,
             source_place: |_| {},
             place: |_| {},
             before: || {},
@@ -139,7 +142,8 @@ impl Bench {
 
     fn march(&self) -> Draft {
         let cancel = Cancel::new();
-        let engine = (self.rule.compare == Comparison::Hash).then(|| engine(&cancel));
+        let reads = matches!(self.rule.compare, Comparison::Hash | Comparison::MtimeThenHash);
+        let engine = reads.then(|| engine(&cancel));
         self.march_with(&cancel, engine.as_ref(), &ScanMeter::default())
     }
 
@@ -164,7 +168,7 @@ impl Bench {
             as_root: self.as_root,
             scope: Scope { names: self.names.as_deref(), ..self.scope },
             unfinished_runs: &self.unfinished_runs,
-            known: None,
+            known: self.known.as_deref(),
             excluded: self.excluded,
             engine,
             cancel,
