@@ -75,6 +75,7 @@ impl Engine {
             holes: Holes::Keep,
             hashing: Hashing::Blake3,
             cancel: self.cancel(),
+            throttle: None,
         }
         .copy()
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use super::board::Board;
+use super::ceiling::{Ceiling, Throttle};
 use super::extents::{Open, Order, Reply};
 use super::hash::hash_all;
 use super::meters::{Meter, QueueMeter};
@@ -26,6 +27,7 @@ pub struct Engine {
     board: Arc<Board>,
     meters: Arc<[Meter]>,
     refusals: Arc<Refusals>,
+    throttle: Option<Arc<Throttle>>,
     /// Workers before hash threads: these end when no worker is left to send them anything.
     threads: Vec<JoinHandle<()>>,
 }
@@ -43,6 +45,19 @@ impl Engine {
     /// # Errors
     /// Where memory or threads cannot be had; `InvalidInput` for a block that is no power of two, or memory below 64 KiB.
     pub fn start(settings: &Settings, cancel: &Cancel) -> io::Result<Self> {
+        Self::start_with(settings, cancel, None)
+    }
+
+    /// As [`Engine::start`], for an engine that writes no faster than a ceiling allows, over all queues and small copies together. What is only
+    /// read, for comparing and for reading back, is not limited. A raised wish to stop lifts the ceiling.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub fn start_below(ceiling: Ceiling, settings: &Settings, cancel: &Cancel) -> io::Result<Self> {
+        Self::start_with(settings, cancel, Throttle::new(ceiling, cancel).map(Arc::new))
+    }
+
+    fn start_with(settings: &Settings, cancel: &Cancel, throttle: Option<Arc<Throttle>>) -> io::Result<Self> {
         let sizes = settings.sizes()?;
         let pool = Pool::new(sizes.block_bytes, sizes.blocks)?;
         let workers = sizes.queues * sizes.depth;
@@ -54,6 +69,7 @@ impl Engine {
             board: Arc::default(),
             meters: (0..workers).map(|_| Meter::default()).collect(),
             refusals: Arc::default(),
+            throttle,
             threads: Vec::new(),
         };
         let (hash, hash_work) = crossbeam_channel::bounded(sizes.hash_channel);
@@ -64,6 +80,7 @@ impl Engine {
                 cancel: cancel.clone(),
                 hash: hash.clone(),
                 meters: Arc::clone(&engine.meters),
+                throttle: engine.throttle.clone(),
                 number,
             };
             engine.spawn(format!("queue-{}-{}", number / sizes.depth, number % sizes.depth), move || {
@@ -127,6 +144,7 @@ impl Engine {
             holes: transfer.holes,
             hashing: transfer.hashing,
             cancel: &self.cancel,
+            throttle: self.throttle.as_deref(),
         }
         .copy()
     }

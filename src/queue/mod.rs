@@ -8,6 +8,7 @@
 //! part of a transfer finishes it (`extents`). A ring engine will stand beside `threads`, on the same board, pool and hash threads.
 
 mod board;
+mod ceiling;
 mod digest;
 mod engine;
 mod extents;
@@ -22,6 +23,7 @@ mod transfer;
 #[cfg(test)]
 mod tests;
 
+pub use ceiling::Ceiling;
 pub use digest::Uncached;
 pub use engine::Engine;
 pub use meters::QueueMeter;

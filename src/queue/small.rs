@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 
+use super::ceiling::Throttle;
 use super::extents::{Layout, layout, next_data, next_hole};
 use super::hash::update_zeros;
 use super::transfer::{Copied, Hashing, Holes, TransferError};
@@ -27,6 +28,8 @@ pub(super) struct Small<'a> {
     pub(super) holes: Holes,
     pub(super) hashing: Hashing,
     pub(super) cancel: &'a Cancel,
+    /// Holds back what is written.
+    pub(super) throttle: Option<&'a Throttle>,
 }
 
 impl Small<'_> {
@@ -82,6 +85,9 @@ impl Small<'_> {
                 hasher.update(read);
             }
             if let Some(target) = self.target.filter(|_| got > 0) {
+                if let Some(throttle) = self.throttle {
+                    throttle.pass(got);
+                }
                 target.write_at(read, offset).map_err(|source| TransferError::Write { offset, source })?;
             }
             offset += got as u64;

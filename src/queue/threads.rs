@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crossbeam_channel::Sender;
 
 use super::board::{Board, Part};
+use super::ceiling::Throttle;
 use super::extents::{Layout, Open, Sides, next_data, next_hole};
 use super::hash::{Content, HashWork};
 use super::meters::Meter;
@@ -24,6 +25,8 @@ pub(super) struct Worker {
     pub(super) cancel: Cancel,
     pub(super) hash: Sender<HashWork>,
     pub(super) meters: Arc<[Meter]>,
+    /// Holds back what is written. A thread waits here with its block in hand; nobody waits for that block who has one.
+    pub(super) throttle: Option<Arc<Throttle>>,
     /// Which meter is this thread's.
     pub(super) number: usize,
 }
@@ -200,6 +203,12 @@ impl Worker {
         offset: u64,
     ) -> Result<(), TransferError> {
         let at = offset + range.start as u64;
+        if let Some(throttle) = &self.throttle {
+            throttle.pass(range.len());
+            if self.cancel.wish() == Wish::Abort {
+                return Err(TransferError::Aborted);
+            }
+        }
         let meter = self.meters.get(self.number);
         let _flight = meter.map(Meter::flight);
         let rest = block.get(range.start..).unwrap_or_default();

@@ -118,6 +118,7 @@ fn carry_out(
     let terms = Work {
         session: lane.session,
         rule,
+        zone: lane.job.timezone,
         run: lane.run,
         source,
         destination,

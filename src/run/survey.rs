@@ -7,9 +7,9 @@ use crate::execute::engine_settings;
 use crate::filter::Filter;
 use crate::job::{Comparison, Retention, Rule, Versions, WhenFull};
 use crate::plan::{self, Plan, User};
-use crate::queue::Engine;
+use crate::queue::{Ceiling, Engine, Settings};
 use crate::store::{Store, StoreError, ViewSource};
-use crate::value::{Place, RunId};
+use crate::value::{Place, RunId, Zone};
 
 use super::approach::{Approach, missing};
 use super::guards::check_nested;
@@ -222,8 +222,27 @@ pub(super) fn march_threads(session: &Session<'_>) -> usize {
     }
 }
 
-/// The engine of a rule, and how many small workers go with it.
+/// The engine of a rule for reading alone, and how many small workers go with it.
 pub(super) fn start_engine(session: &Session<'_>, rule: &Rule) -> Result<(Engine, usize), RuleOutcome> {
+    let (settings, workers) = engine_of(session, rule);
+    let engine = Engine::start(&settings, session.cancel).map_err(|error| RuleOutcome::stopped(&error))?;
+    Ok((engine, workers))
+}
+
+/// The engine of a rule for writing, below its ceiling by the clocks of a zone, and how many small workers go with it.
+pub(super) fn start_writing_engine(
+    session: &Session<'_>,
+    rule: &Rule,
+    zone: Zone,
+) -> Result<(Engine, usize), RuleOutcome> {
+    let (settings, workers) = engine_of(session, rule);
+    let ceiling = Ceiling { bandwidth: rule.bandwidth.clone(), zone, clock: session.clock };
+    let engine = Engine::start_below(ceiling, &settings, session.cancel)
+        .map_err(|error| RuleOutcome::stopped(&error))?;
+    Ok((engine, workers))
+}
+
+fn engine_of(session: &Session<'_>, rule: &Rule) -> (Settings, usize) {
     let mut settings = engine_settings(&rule.engine, session.environment.processors());
     let workers = match session.workers() {
         Workers::One => {
@@ -232,6 +251,5 @@ pub(super) fn start_engine(session: &Session<'_>, rule: &Rule) -> Result<(Engine
         }
         Workers::Many(count) => count,
     };
-    let engine = Engine::start(&settings, session.cancel).map_err(|error| RuleOutcome::stopped(&error))?;
-    Ok((engine, workers))
+    (settings, workers)
 }

@@ -6,16 +6,18 @@ use crate::execute::{self, Ended, Fact, Meters, Outcome};
 use crate::job::{Retention, Rule, Versions, WhenFull};
 use crate::plan::{Plan, Totals};
 use crate::store::{Catalog, Pruned, Store, StoreError};
-use crate::value::{ByteCount, Place, RunId};
+use crate::value::{ByteCount, Place, RunId, Zone};
 
 use super::roots::Root;
-use super::survey::{interrupted, start_engine};
+use super::survey::{interrupted, start_writing_engine};
 use super::{Event, Gauge, RuleOutcome, RuleReport, Session, Sink};
 
 /// Everything that the work needs; the lock is held by whoever calls.
 pub(super) struct Work<'a> {
     pub(super) session: &'a Session<'a>,
     pub(super) rule: &'a Rule,
+    /// By whose clocks its ceilings of bandwidth change.
+    pub(super) zone: Zone,
     pub(super) run: RunId,
     pub(super) source: &'a Root,
     pub(super) destination: &'a Root,
@@ -85,7 +87,7 @@ fn carried(work: &Work<'_>, sink: &mut dyn Sink) -> Result<Outcome, RuleOutcome>
 
 fn executed(work: &Work<'_>, catalog: &mut Catalog, sink: &mut dyn Sink) -> Result<Outcome, RuleOutcome> {
     let session = work.session;
-    let (engine, workers) = start_engine(session, work.rule)?;
+    let (engine, workers) = start_writing_engine(session, work.rule, work.zone)?;
     let gauge = Gauge {
         meters: Arc::new(Meters::default()),
         engine: Arc::new(engine),

@@ -34,6 +34,7 @@ fn check_beneath(image: &Path, mounted: &Mounted, expect_direct: bool) {
             holes: Holes::Keep,
             hashing: Hashing::Blake3,
             cancel: &Cancel::new(),
+            throttle: None,
         };
         assert_eq!(small.copy().unwrap().digest, Some(digest_of(&content)), "memory remembers the old bytes");
         let mut flipped = content.clone();
