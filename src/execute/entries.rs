@@ -4,6 +4,7 @@ use std::io;
 
 use crate::plan::{Action, ActionKind};
 use crate::platform::{Access, Attributes as _, Dir};
+use crate::store::Change;
 use crate::value::{Kind, Meta, RelPath, Wish};
 
 use super::check::{Closeness, check_destination, check_source, is_still, open_source};
@@ -64,6 +65,8 @@ fn ready<'s>(
         inode,
         bytes: 0,
         digest: None,
+        read_back: false,
+        touched: None,
         torn: false,
     }
 }
@@ -83,19 +86,20 @@ fn link<'s>(site: &'s Site<'s>, job: Job) -> Result<Copying<'s>, Trouble> {
         Some(id) => site.trees.destination(id)?,
         None => open_parent(site.terms.destination, leader)?.into(),
     };
-    let Some(inode) = leader_inode(site, &holder, leader, &source)? else {
+    let Some(before) = leader_there(site, &holder, leader, &source)? else {
         site.note(Unkept::Links);
         return file::copy(site, Job { unlinked: true, ..job });
     };
-    if present.as_ref().is_some_and(|meta| (meta.device, meta.inode) == inode) {
+    let inode = (before.device, before.inode);
+    if present.as_ref().is_some_and(|meta| meta.same_inode(&before)) {
         // Renaming one name of an inode over another of the same does nothing, and would leave the stage name behind.
-        return Ok(Copying::Ready(changed_in_place(job, action, inode)));
+        return Ok(Copying::Ready(changed_in_place(job, action, inode, None)));
     }
     let staged =
         Stage::other(site, action.directory, |name| holder.hard_link(leader.name(), &directory, name));
     match staged {
         Ok(stage) => {
-            site.note_link(inode);
+            site.note_link(leader, &before);
             Ok(Copying::Ready(ready(site, job, stage, inode, present.as_ref())))
         }
         Err(error) if is_link_refused(&error) => {
@@ -116,20 +120,19 @@ fn is_link_refused(error: &io::Error) -> bool {
     )
 }
 
-/// The leader's inode, where it holds the content that the source has.
-fn leader_inode(
+/// The leader as it is, where it holds the content that the source has.
+fn leader_there(
     site: &Site<'_>,
     holder: &Dir,
     leader: &RelPath,
     source: &Meta,
-) -> Result<Option<(u64, u64)>, Trouble> {
+) -> Result<Option<Meta>, Trouble> {
     let found = holder.find(leader.name()).tried("look at the name to link to")?;
     let times = site.terms.rule.preserve.times;
     let time = site.place().held_time(source.modified);
     Ok(found
         .filter(|meta| meta.kind == Kind::File && meta.size == source.size)
-        .filter(|meta| !times || meta.modified == time)
-        .map(|meta| (meta.device, meta.inode)))
+        .filter(|meta| !times || meta.modified == time))
 }
 
 /// Makes a symlink with the source's text, untouched.
@@ -214,10 +217,13 @@ fn in_place<'s>(site: &'s Site<'s>, job: Job) -> Result<Ready<'s>, Trouble> {
         return Err(Trouble::Moved { what: "the destination's file got a further name" });
     }
     metadata::apply(site, &node, &wanted, Age::Old)?;
+    // Read at once: who changes the content from here on changes the ctime that the catalog knows.
+    let mended = node.meta().tried("look at the destination")?;
+    let touched = Change::Touched { path: site.plan().path(action), before: now, meta: mended };
     if now.kind == Kind::File && site.sync_way(now.device) == SyncWay::Each {
         sync_file(&directory, site.plan().name(action), &now)?;
     }
-    Ok(changed_in_place(job, action, (now.device, now.inode)))
+    Ok(changed_in_place(job, action, (now.device, now.inode), Some(touched)))
 }
 
 /// Makes a mended inode durable. One that its mode forbids to open waits for the system's own writing back.
@@ -232,7 +238,7 @@ pub(super) fn sync_file(directory: &Dir, name: &[u8], mended: &Meta) -> Result<(
     file.sync().tried("make the file durable")
 }
 
-fn changed_in_place<'s>(job: Job, action: &Action, inode: (u64, u64)) -> Ready<'s> {
+fn changed_in_place<'s>(job: Job, action: &Action, inode: (u64, u64), touched: Option<Change>) -> Ready<'s> {
     Ready {
         job,
         directory: action.directory,
@@ -241,6 +247,8 @@ fn changed_in_place<'s>(job: Job, action: &Action, inode: (u64, u64)) -> Ready<'
         inode,
         bytes: 0,
         digest: None,
+        read_back: false,
+        touched,
         torn: false,
     }
 }

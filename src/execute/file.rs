@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::job::Verify;
 use crate::platform::{Attributes as _, Dir, File};
 use crate::queue::{Copied, Engine, Hashing, Holes, Transfer, TransferError};
-use crate::value::Meta;
+use crate::value::{Meta, Wish};
 
 use super::check::{Closeness, check_destination, open_source};
 use super::metadata::{self, Age, Wanted};
@@ -66,6 +67,7 @@ pub(super) fn copy<'s>(site: &'s Site<'s>, job: Job) -> Result<Copying<'s>, Trou
         }
         wanted.modified = Some(settle::older(site, before.modified));
     }
+    let read_back = read_back(site, &target, &copied)?;
     let inode = dress(site, &target, &wanted)?;
     site.meters.end_file(copied.bytes);
     let publish = Publish::of(action, present.as_ref());
@@ -77,6 +79,8 @@ pub(super) fn copy<'s>(site: &'s Site<'s>, job: Job) -> Result<Copying<'s>, Trou
         inode,
         bytes: copied.bytes,
         digest: copied.digest,
+        read_back,
+        touched: None,
         torn,
     }))
 }
@@ -130,6 +134,25 @@ pub(super) fn move_bytes(engine: &Engine, transfer: Transfer) -> (Transfer, Resu
         }),
     );
     ended.recv().unwrap_or((spare, Err(TransferError::Aborted)))
+}
+
+/// Where the rule wants it, reads what was written once more, from the device. Says whether that is known to have been done.
+fn read_back(site: &Site<'_>, target: &Arc<File>, copied: &Copied) -> Result<bool, Trouble> {
+    match site.terms.rule.verify {
+        Verify::None => return Ok(false),
+        Verify::Readback => {}
+    }
+    let read = match site.terms.engine.digest_uncached(target, copied.bytes) {
+        Err(_) if site.terms.cancel.wish() == Wish::Abort => return Err(Trouble::Aborted),
+        read => read.tried("read the copy back")?,
+    };
+    if Some(read.digest) != copied.digest {
+        return Err(Trouble::NotAsWritten);
+    }
+    if !read.past_cache {
+        site.note(Unkept::ReadBack);
+    }
+    Ok(read.past_cache)
 }
 
 /// Gives a stage file its metadata, and makes it durable where that is not done for a whole batch. Returns its inode.

@@ -331,7 +331,7 @@ fn check_origin(holder: &Dir, name: &[u8], observed: &Meta, closeness: Closeness
 /// What the catalog is told of one move. Of what somebody else has put there since it knows nothing.
 fn told(directory: &Dir, from: &RelPath, to: &RelPath, origin: &Meta) -> Option<Change> {
     let meta = directory.find(to.name()).ok().flatten().filter(|now| now.same_inode(origin))?;
-    Some(Change::Moved { from: from.clone(), to: to.clone(), meta })
+    Some(Change::Moved { from: from.clone(), to: to.clone(), before: *origin, meta })
 }
 
 fn finished(index: usize, changes: impl IntoIterator<Item = Change>) -> Finished {

@@ -148,6 +148,7 @@ fn conclude<'s>(
 ) {
     let begun = if ledger.must_stop() { 0..0 } else { mended };
     finish(site, committer, ledger, made, begun);
+    ledger.note(site.linked());
     if let Some(versions) = &site.versions
         && let Err(error) = versions.finish()
     {

@@ -19,8 +19,8 @@ const APPEARED: Trouble = Trouble::Moved { what: "something appeared in the dest
 /// Publishes, after one more look at the name.
 pub(super) fn publish(site: &Site<'_>, ready: Ready<'_>) -> Result<Finished, Trouble> {
     let action = site.action(ready.job.index);
-    let Ready { job, directory: id, stage, publish, inode, bytes, digest, torn } = ready;
-    let mut finished = Finished { index: job.index, bytes, changes: Vec::new(), torn };
+    let Ready { job, directory: id, stage, publish, inode, bytes, digest, read_back, touched, torn } = ready;
+    let mut finished = Finished { index: job.index, bytes, changes: touched.into_iter().collect(), torn };
     let Some(stage) = stage else { return Ok(finished) };
     let directory = site.trees.destination(id)?;
     match publish {
@@ -38,7 +38,10 @@ pub(super) fn publish(site: &Site<'_>, ready: Ready<'_>) -> Result<Finished, Tro
     if let Ok(Some(meta)) = directory.find(site.plan().name(action))
         && (meta.device, meta.inode) == inode
     {
-        finished.changes.push(Change::Present { path, meta, digest });
+        finished.changes.push(Change::Present { path: path.clone(), meta, digest });
+        if read_back {
+            finished.changes.push(Change::ReadBack { path });
+        }
     }
     Ok(finished)
 }

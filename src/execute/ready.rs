@@ -3,6 +3,8 @@
 use crate::plan::{Action, ActionKind, DirectoryId};
 use crate::value::{Digest, Kind, Meta};
 
+use crate::store::Change;
+
 use super::stage::Stage;
 use super::trouble::Trouble;
 
@@ -79,6 +81,10 @@ pub(super) struct Ready<'s> {
     /// Bytes of content that were written.
     pub(super) bytes: u64,
     pub(super) digest: Option<Digest>,
+    /// Its content was read back from below the page cache.
+    pub(super) read_back: bool,
+    /// What the catalog is told of what was changed in place.
+    pub(super) touched: Option<Change>,
     /// It is torn: published, and a failure all the same.
     pub(super) torn: bool,
 }
@@ -106,6 +112,6 @@ pub(super) struct Finished {
     pub(super) index: usize,
     pub(super) bytes: u64,
     /// What the catalog is told.
-    pub(super) changes: Vec<crate::store::Change>,
+    pub(super) changes: Vec<Change>,
     pub(super) torn: bool,
 }

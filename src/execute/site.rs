@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::job::{Choice, Durability, Versions as Keep};
 use crate::plan::{Action, Plan};
-use crate::store::{OriginalDirectory, Versions};
-use crate::value::{Meta, Place, SyncTrust};
+use crate::platform::Attributes as _;
+use crate::store::{Change, OriginalDirectory, Versions};
+use crate::value::{Meta, Place, RelPath, SyncTrust};
 
-use super::directories::Trees;
+use super::directories::{Trees, open_parent};
 use super::trouble::Trouble;
 use super::{Meters, Roots, Terms, Warning};
 
@@ -46,9 +47,11 @@ pub(super) enum Unkept {
     Links,
     /// A copy of a file that changed meanwhile, taken as the rule wants.
     Torn,
+    /// Content that was read back, perhaps from memory.
+    ReadBack,
 }
 
-const UNKEPT: [(Unkept, &str); 8] = [
+const UNKEPT: [(Unkept, &str); 9] = [
     (Unkept::Owner, "owner or group not kept"),
     (Unkept::Mode, "permissions not kept"),
     (Unkept::SetId, "set-uid or set-gid dropped, as the owner is another one"),
@@ -57,6 +60,10 @@ const UNKEPT: [(Unkept, &str); 8] = [
     (Unkept::Times, "modification times not kept"),
     (Unkept::Links, "hard links made as copies"),
     (Unkept::Torn, "files copied while they changed"),
+    (
+        Unkept::ReadBack,
+        "files read back, but perhaps from memory: this place does not let reads pass the page cache",
+    ),
 ];
 
 /// Where the content of an inode is that a move was made of.
@@ -66,6 +73,14 @@ enum Content {
     Here,
     /// Under another name too, so that the old one may get other content.
     MovedOn,
+}
+
+/// A file to which this run gave further names.
+struct Linked {
+    names: u32,
+    leader: RelPath,
+    /// As it was before the first of them.
+    before: Meta,
 }
 
 /// Shared by run thread, workers and commit thread; borrowed for one execution.
@@ -79,8 +94,8 @@ pub(super) struct Site<'s> {
     stages_left: AtomicU64,
     full_from_bytes: AtomicU64,
     unkept: [AtomicU64; UNKEPT.len()],
-    /// Names that this run gave to inodes that were there.
-    links: Mutex<HashMap<(u64, u64), u32>>,
+    /// Inodes of files to which this run gave further names.
+    links: Mutex<HashMap<(u64, u64), Linked>>,
     /// Inodes that moves have mended, so that their ctime says nothing any more.
     mended: RwLock<HashMap<(u64, u64), Content>>,
 }
@@ -189,15 +204,32 @@ impl<'s> Site<'s> {
             .collect()
     }
 
-    /// Remembers that this run gave an inode a further name.
-    pub(super) fn note_link(&self, inode: (u64, u64)) {
-        *self.links.lock().unwrap_or_else(PoisonError::into_inner).entry(inode).or_default() += 1;
+    /// Remembers that this run gave a file, as it was under the name of its leader, a further name.
+    pub(super) fn note_link(&self, leader: &RelPath, before: &Meta) {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let inode = (before.device, before.inode);
+        let first = || Linked { names: 0, leader: leader.clone(), before: *before };
+        links.entry(inode).or_insert_with(first).names += 1;
+    }
+
+    /// What the catalog is told of files that got further names, which has changed their ctime.
+    pub(super) fn linked(&self) -> Vec<Change> {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links
+            .drain()
+            .filter_map(|(_, Linked { leader, before, .. })| {
+                let holder = open_parent(self.terms.destination, &leader).ok()?;
+                let meta = holder.find(leader.name()).ok()??;
+                let same = meta.same_inode(&before) && meta.size == before.size;
+                same.then_some(Change::Touched { path: leader, before, meta })
+            })
+            .collect()
     }
 
     /// How many names this run gave to an inode.
     pub(super) fn links_to(&self, inode: (u64, u64)) -> u32 {
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.get(&inode).copied().unwrap_or_default()
+        links.get(&inode).map_or(0, |linked| linked.names)
     }
 
     /// Remembers that this run mends an inode that it is going to move.

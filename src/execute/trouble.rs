@@ -59,6 +59,9 @@ pub(super) enum Trouble {
     /// Bytes could not be moved.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// What the device gave back is not what was written.
+    #[error("the copy, read back, is not what was written")]
+    NotAsWritten,
     /// The content that is displaced could not be kept.
     #[error("cannot keep the old content")]
     Store(#[from] StoreError),
@@ -99,16 +102,17 @@ impl Trouble {
 
     /// Whether trying again may help: the reasons that pass by themselves. `EIO` is not one: a disk that fails is asked once.
     pub(super) fn is_passing(&self) -> bool {
-        self.io().is_some_and(|error| {
-            matches!(
-                error.kind(),
-                io::ErrorKind::Interrupted
-                    | io::ErrorKind::WouldBlock
-                    | io::ErrorKind::StaleNetworkFileHandle
-                    | io::ErrorKind::ResourceBusy
-                    | io::ErrorKind::TimedOut
-            )
-        })
+        matches!(self, Self::NotAsWritten)
+            || self.io().is_some_and(|error| {
+                matches!(
+                    error.kind(),
+                    io::ErrorKind::Interrupted
+                        | io::ErrorKind::WouldBlock
+                        | io::ErrorKind::StaleNetworkFileHandle
+                        | io::ErrorKind::ResourceBusy
+                        | io::ErrorKind::TimedOut
+                )
+            })
     }
 
     /// Whether what was tried is beyond what the places, or this user's rights, allow, so that a copy is the way.

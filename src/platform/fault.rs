@@ -3,7 +3,7 @@
 //! Compiled in debug builds and with the feature `fault`; elsewhere [`pass`] and [`pass_read`] are empty. Set by
 //! environment variables that only tests use:
 //! `TWINLANE_FAULT=eio@37` (once), `eio@37+` (for ever), `kill@37` (SIGKILL to itself), `hook:CMD@37` (runs CMD with `sh -c`,
-//! then goes on); `read-` in front counts reading calls instead of mutating ones. `TWINLANE_FAULT_LOG=FILE` gets a line when a fault
+//! then goes on), `flip@37` (the write succeeds, and then one bit of what it wrote is turned over); `read-` in front counts reading calls instead of mutating ones. `TWINLANE_FAULT_LOG=FILE` gets a line when a fault
 //! fires, and `TWINLANE_FAULT_TRACE=FILE` a line for every call, so that a sweep knows where it is.
 
 use std::io;
@@ -77,6 +77,24 @@ pub fn pass_read(call: Call, name: &[u8]) -> io::Result<()> {
     imp::pass(imp::Side::Reading, call, name)
 }
 
+/// Whether a write that was let through is to be spoilt in silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoil {
+    /// It stays as it is.
+    Nothing,
+    /// One bit of it is to be turned over.
+    Bit,
+}
+
+/// Lets a write through, or makes it fail, or says that it is to be spoilt.
+///
+/// # Errors
+/// The error that the environment asked for.
+#[inline]
+pub fn pass_write(name: &[u8]) -> io::Result<Spoil> {
+    imp::pass_write(name)
+}
+
 #[cfg(not(any(debug_assertions, feature = "fault")))]
 mod imp {
     pub(super) enum Side {
@@ -89,6 +107,12 @@ mod imp {
     pub(super) fn pass(_: Side, _: super::Call, _: &[u8]) -> std::io::Result<()> {
         Ok(())
     }
+
+    #[expect(clippy::unnecessary_wraps, reason = "same signature as where faults are compiled in")]
+    #[inline]
+    pub(super) fn pass_write(_: &[u8]) -> std::io::Result<super::Spoil> {
+        Ok(super::Spoil::Nothing)
+    }
 }
 
 #[cfg(any(debug_assertions, feature = "fault"))]
@@ -99,7 +123,7 @@ mod imp {
 
     use rustix::io::Errno;
 
-    use super::Call;
+    use super::{Call, Spoil};
     use crate::value::escape;
 
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +136,7 @@ mod imp {
     pub(super) enum Blow {
         Fail(Errno),
         Kill,
+        Flip,
         Hook(String),
     }
 
@@ -160,6 +185,7 @@ mod imp {
         let blow = match blow.strip_prefix("hook:") {
             Some(command) => Blow::Hook(command.to_owned()),
             None if blow == "kill" => Blow::Kill,
+            None if blow == "flip" => Blow::Flip,
             None => Blow::Fail(ERRNOS.iter().find(|(name, _)| *name == blow)?.1),
         };
         Some(Wanted { side, blow, at: at.parse().ok()?, for_ever })
@@ -190,22 +216,31 @@ mod imp {
     }
 
     pub(super) fn pass(side: Side, call: Call, name: &[u8]) -> io::Result<()> {
+        judge(side, call, name).map(drop)
+    }
+
+    pub(super) fn pass_write(name: &[u8]) -> io::Result<Spoil> {
+        judge(Side::Mutating, Call::Write, name)
+    }
+
+    fn judge(side: Side, call: Call, name: &[u8]) -> io::Result<Spoil> {
         let setting = setting();
         if setting.wanted.is_none() && setting.trace.is_none() {
-            return Ok(());
+            return Ok(Spoil::Nothing);
         }
         let counter = if side == Side::Mutating { &MUTATING } else { &READING };
         let number = counter.fetch_add(1, Ordering::SeqCst) + 1;
         let line = format!("{side:?} {number} {call:?} {}\n", escape(name));
         note(setting.trace.as_ref(), &line);
-        let Some(wanted) = &setting.wanted else { return Ok(()) };
+        let Some(wanted) = &setting.wanted else { return Ok(Spoil::Nothing) };
         let hit = wanted.side == side && (number == wanted.at || wanted.for_ever && number >= wanted.at);
         if !hit {
-            return Ok(());
+            return Ok(Spoil::Nothing);
         }
         note(setting.log.as_ref(), &line);
         match &wanted.blow {
             Blow::Fail(errno) => Err((*errno).into()),
+            Blow::Flip => Ok(Spoil::Bit),
             Blow::Kill => {
                 let _ =
                     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
@@ -221,7 +256,7 @@ mod imp {
                     .stdin(std::process::Stdio::null())
                     .status();
                 note(setting.log.as_ref(), &format!("hook {status:?}\n"));
-                Ok(())
+                Ok(Spoil::Nothing)
             }
         }
     }
@@ -236,6 +271,7 @@ mod imp {
             assert_eq!(wanted("eio@37").blow, Blow::Fail(Errno::IO));
             assert!(wanted("enospc@2+").for_ever);
             assert_eq!(wanted("kill@1").blow, Blow::Kill);
+            assert_eq!(wanted("flip@7").blow, Blow::Flip);
             assert_eq!(wanted("hook:touch a@b@4").blow, Blow::Hook("touch a@b".to_owned()));
             assert_eq!(wanted("read-eio@4").side, Side::Reading);
             for text in ["", "eio", "eio@", "eio@x", "what@3"] {

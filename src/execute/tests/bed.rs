@@ -11,7 +11,7 @@ use crate::job::{
 use crate::plan::Plan;
 use crate::platform::{Attributes as _, Clock, Dir, Environment, open_root, place_at};
 use crate::queue::Engine;
-use crate::store::{Catalog, Store};
+use crate::store::{Catalog, EntryRow, Store, ViewSource};
 use crate::value::{ByteCount, Cancel, Place, RelPath, RunId, StageName};
 
 pub(super) struct Bed {
@@ -239,6 +239,14 @@ impl Planned<'_> {
             }
         }
         (outcome, all)
+    }
+
+    /// What the catalog has of a file, where that fits the file as it is now.
+    pub(super) fn row(&self, path: &str) -> Option<EntryRow> {
+        let ViewSource::Open(view) = self.store.view().unwrap() else { panic!("no catalog") };
+        let path = RelPath::parse(path.as_bytes()).unwrap();
+        let meta = self.destination.open_below(&path.parent().unwrap()).unwrap().stat(path.name()).unwrap();
+        view.entry(&path).unwrap().filter(|row| row.is_still(&meta))
     }
 
     pub(super) fn digest(&self, path: &str) -> Option<crate::value::Digest> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::bed::{Bed, chmod, is_root, stages, touch, version};
-use crate::job::{Durability, Versions};
+use crate::job::{Durability, Method, Verify, Versions};
 use crate::value::SyncTrust;
 
 fn fill(bed: &Bed) {
@@ -50,6 +50,12 @@ const BED: &str = "TWINLANE_TEST_BED";
 fn in_its_own_process() {
     let Ok(base) = std::env::var(BED) else { return };
     let mut bed = Bed::at(base.into());
+    if std::env::var("TWINLANE_TEST_VERIFY").is_ok_and(|word| word == "readback") {
+        bed.rule.verify = Verify::Readback;
+    }
+    if std::env::var("TWINLANE_TEST_METHOD").is_ok_and(|word| word == "unbuffered") {
+        bed.rule.engine.method = Method::Unbuffered;
+    }
     if std::env::var("TWINLANE_TEST_VERSIONS").is_ok_and(|word| word == "none") {
         bed.rule.versions = Versions::None;
     }
@@ -57,12 +63,18 @@ fn in_its_own_process() {
     println!("{outcome:?}");
 }
 
-fn child(bed: &Bed) -> Command {
+pub(super) fn child(bed: &Bed) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "execute::tests::durability::in_its_own_process", "--ignored", "--nocapture"]);
     command.env(BED, &bed.base).env("RUST_BACKTRACE", "0");
     if bed.rule.versions == Versions::None {
         command.env("TWINLANE_TEST_VERSIONS", "none");
+    }
+    if bed.rule.verify == Verify::Readback {
+        command.env("TWINLANE_TEST_VERIFY", "readback");
+    }
+    if bed.rule.engine.method == Method::Unbuffered {
+        command.env("TWINLANE_TEST_METHOD", "unbuffered");
     }
     command
 }

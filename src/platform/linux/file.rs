@@ -7,7 +7,7 @@ use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 
 use super::{raw, statx};
-use crate::platform::fault::{self, Call};
+use crate::platform::fault::{self, Call, Spoil};
 
 /// How a file's bytes are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl File {
     /// # Errors
     /// Those of `pwrite(2)`; `EINTR` is tried again, a write that takes nothing is `WriteZero`.
     pub fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()> {
-        fault::pass(Call::Write, b"")?;
+        let spoil = fault::pass_write(b"")?;
         let mut done = 0;
         while done < buffer.len() {
             let rest = buffer.get(done..).unwrap_or_default();
@@ -84,7 +84,19 @@ impl File {
                 written => done += written,
             }
         }
-        Ok(())
+        match spoil {
+            Spoil::Nothing => Ok(()),
+            Spoil::Bit => self.spoil(buffer, offset),
+        }
+    }
+
+    /// Turns one bit over of what was just written, in silence: what a bad disk or cable does.
+    fn spoil(&self, written: &[u8], offset: u64) -> io::Result<()> {
+        let Some(first) = written.first() else { return Ok(()) };
+        let flags = rustix::fs::fcntl_getfl(&self.fd)?;
+        rustix::fs::fcntl_setfl(&self.fd, flags.difference(OFlags::DIRECT))?;
+        rustix::io::pwrite(&self.fd, &[first ^ 1], offset)?;
+        Ok(rustix::fs::fcntl_setfl(&self.fd, flags)?)
     }
 
     /// Switches this open file description between the page cache and direct I/O.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::compare::Digests as _;
 use crate::store::{Next, ViewSource};
-use crate::value::Digest;
+use crate::value::{Digest, Meta};
 
 fn present(ground: &Ground, path: &str, digest: Option<Digest>) -> Change {
     let path = rel(path);
@@ -190,7 +190,8 @@ fn a_view_tells_what_is_there_what_went_and_where_to() {
     catalog.complete(run()).unwrap();
     drop(catalog);
     let (mut catalog, _) = store.catalog(later(1)).unwrap();
-    let moved = Change::Moved { from: rel("a"), to: rel("c"), meta: ground.root.stat(b"a").unwrap() };
+    let meta = stat(&ground, "a");
+    let moved = Change::Moved { from: rel("a"), to: rel("c"), before: meta, meta };
     catalog.apply(later(1), &[moved, displaced(&ground, "b")]).unwrap();
     let check = || {
         let ViewSource::Open(view) = store.view().unwrap() else { panic!("it can be read") };
@@ -240,7 +241,10 @@ fn files_that_change_places_keep_what_is_known_of_them() {
     let (mut catalog, _) = store.catalog(run()).unwrap();
     let known = [("a", 1), ("b", 2), ("c", 3)].map(|(name, byte)| present(&ground, name, digest(byte)));
     catalog.apply(run(), &known).unwrap();
-    let moved = |from: &str, to: &str| Change::Moved { from: rel(from), to: rel(to), meta: meta(from) };
+    let moved = |from: &str, to: &str| {
+        let meta = meta(from);
+        Change::Moved { from: rel(from), to: rel(to), before: meta, meta }
+    };
     // The ends of chains come first: `c` to a new name, then then two that change places.
     let changes = [moved("c", "d"), moved("a", "b"), moved("b", "a")];
     catalog.apply(later(1), &changes).unwrap();
@@ -299,4 +303,79 @@ fn a_catalog_of_the_first_schema_is_read_and_brought_up() {
     drop(catalog);
     assert_eq!(ask::<i64>(&ground, "PRAGMA user_version"), 2);
     assert_eq!(rows(), 1);
+}
+
+fn stat(ground: &Ground, path: &str) -> Meta {
+    let path = rel(path);
+    ground.root.open_below(&path.parent().unwrap()).unwrap().stat(path.name()).unwrap()
+}
+
+/// The digest that the catalog has for a file as it is now.
+fn known(store: &Store, ground: &Ground, path: &str) -> Option<Digest> {
+    let ViewSource::Open(view) = store.view().unwrap() else { panic!("no catalog") };
+    view.digest(&rel(path), &stat(ground, path))
+}
+
+#[test]
+fn a_digest_follows_mended_metadata_and_never_other_content() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let digest = Digest([7; 32]);
+    for name in ["mended", "edited"] {
+        ground.write(name, "content");
+    }
+    fs::hard_link(ground.path.join("mended"), ground.path.join("twin")).unwrap();
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    let all = ["mended", "edited", "twin"].map(|name| present(&ground, name, Some(digest)));
+    catalog.apply(run(), &all).unwrap();
+    let read_back = ["mended", "edited"].map(|name| Change::ReadBack { path: rel(name) });
+    catalog.apply(run(), &read_back).unwrap();
+    catalog.complete(run()).unwrap();
+    drop(catalog);
+    assert_eq!(known(&store, &ground, "edited"), Some(digest));
+
+    // Somebody writes other content of the same length; then both get other modes.
+    fs::write(ground.path.join("edited"), "CONTENT").unwrap();
+    let befores = ["mended", "edited"].map(|name| (name, stat(&ground, name)));
+    let touched = befores.map(|(name, before)| {
+        fs::set_permissions(ground.path.join(name), fs::Permissions::from_mode(0o600)).unwrap();
+        Change::Touched { path: rel(name), before, meta: stat(&ground, name) }
+    });
+    assert_eq!(known(&store, &ground, "mended"), None, "its ctime is another one");
+    let (mut catalog, _) = store.catalog(later(1)).unwrap();
+    catalog.apply(later(1), &touched).unwrap();
+    catalog.complete(later(1)).unwrap();
+    drop(catalog);
+    assert_eq!(known(&store, &ground, "mended"), Some(digest));
+    assert_eq!(known(&store, &ground, "twin"), Some(digest), "its further name follows");
+    assert_eq!(known(&store, &ground, "edited"), None);
+    let ViewSource::Open(view) = store.view().unwrap() else { panic!("no catalog") };
+    let mended = view.entry(&rel("mended")).unwrap().unwrap();
+    assert_eq!((mended.since, mended.read_back), (Some(run()), Some(run().time())));
+    let edited = view.entry(&rel("edited")).unwrap().unwrap();
+    assert!(edited.is_still(&stat(&ground, "edited")));
+    assert_eq!((edited.digest, edited.read_back), (None, None));
+}
+
+#[test]
+fn a_moved_file_that_somebody_changed_before_has_no_digest() {
+    let ground = Ground::new();
+    let store = ground.store();
+    for name in ["a", "b"] {
+        ground.write(name, "content");
+    }
+    let (mut catalog, _) = store.catalog(run()).unwrap();
+    let digest = Some(Digest([7; 32]));
+    catalog.apply(run(), &["a", "b"].map(|name| present(&ground, name, digest))).unwrap();
+    fs::write(ground.path.join("a"), "CONTENT").unwrap();
+    let changes = [("a", "c"), ("b", "d")].map(|(from, to)| {
+        let before = stat(&ground, from);
+        fs::rename(ground.path.join(from), ground.path.join(to)).unwrap();
+        Change::Moved { from: rel(from), to: rel(to), before, meta: stat(&ground, to) }
+    });
+    catalog.apply(later(1), &changes).unwrap();
+    catalog.complete(later(1)).unwrap();
+    drop(catalog);
+    assert_eq!(known(&store, &ground, "c"), None);
+    assert_eq!(known(&store, &ground, "d"), digest);
 }

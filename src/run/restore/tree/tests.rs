@@ -45,8 +45,11 @@ impl Bed {
     }
 
     fn moved(&self, number: i64, from: &str, to: &str) {
+        let before = self.root.stat(from.as_bytes()).unwrap();
         self.root.rename(from.as_bytes(), &self.root, to.as_bytes(), RenameMode::NoReplace).unwrap();
-        self.tell(number, |meta| vec![Change::Moved { from: rel(from), to: rel(to), meta: meta(to) }]);
+        self.tell(number, |meta| {
+            vec![Change::Moved { from: rel(from), to: rel(to), before, meta: meta(to) }]
+        });
     }
 
     fn displaced(&self, number: i64, name: &str) {
@@ -104,10 +107,16 @@ fn names_that_were_swapped_within_a_run_keep_their_contents() {
     bed.write("b", "second!");
     bed.present(0, "a", 1);
     bed.present(0, "b", 2);
+    let befores = [b"a", b"b"].map(|name| bed.root.stat(name).unwrap());
     bed.root.rename(b"a", &bed.root, b"b", RenameMode::Exchange).unwrap();
     bed.tell(1, |meta| {
-        let moved = |from: &str, to: &str| Change::Moved { from: rel(from), to: rel(to), meta: meta(to) };
-        vec![moved("a", "b"), moved("b", "a")]
+        let moved = |from: &str, to: &str, before| Change::Moved {
+            from: rel(from),
+            to: rel(to),
+            before,
+            meta: meta(to),
+        };
+        vec![moved("a", "b", befores[0]), moved("b", "a", befores[1])]
     });
     let origins: Vec<String> =
         bed.held(0, "").iter().map(|line| line.split(" #").next().unwrap().to_owned()).collect();
@@ -120,7 +129,7 @@ fn moves_in_a_circle_end() {
     bed.write("a", "x");
     let meta = bed.root.stat(b"a").unwrap();
     fs::remove_file(bed.folder.path().join("a")).unwrap();
-    bed.tell(2, |_| vec![Change::Moved { from: rel("a"), to: rel("a"), meta }]);
+    bed.tell(2, |_| vec![Change::Moved { from: rel("a"), to: rel("a"), before: meta, meta }]);
     assert_eq!(bed.held(1, "").len(), 1);
 }
 
