@@ -108,7 +108,10 @@ fn in_our_words(error: &clap::Error, environment: Environment) -> Option<CliErro
                 "`twinlane plan {word}` shows what a run would do, `twinlane run {word}` does it"
             )))
         }
-        (ErrorKind::MissingRequiredArgument, _) if misses_job(error) => Some(CliError::usage("a job is required").help(
+        (ErrorKind::MissingRequiredArgument, _) if lacks(error, "FILE") => Some(
+            CliError::usage("a plan file is required").help("`twinlane plan JOB --out FILE` writes one"),
+        ),
+        (ErrorKind::MissingRequiredArgument, _) if lacks(error, "JOB") => Some(CliError::usage("a job is required").help(
             match jobs().as_slice() {
                 [] => "no job was found by name: give the path of a job file, or write one with `twinlane init NAME`".to_owned(),
                 all => format!("jobs: {}", listed(all)),
@@ -118,9 +121,10 @@ fn in_our_words(error: &clap::Error, environment: Environment) -> Option<CliErro
     }
 }
 
-fn misses_job(error: &clap::Error) -> bool {
+/// Whether a required argument of this name is missing.
+fn lacks(error: &clap::Error, argument: &str) -> bool {
     match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::Strings(missing)) => missing.iter().any(|argument| argument.contains("JOB")),
+        Some(ContextValue::Strings(missing)) => missing.iter().any(|name| name.contains(argument)),
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! `plan`: what a run would do.
 
-use crate::platform::Clock;
+use crate::platform::{Clock, watch_signals};
 use crate::report::{Call, Planned, Verbosity, after_plan, after_plan_file, plan_json, plan_text};
 use crate::run::{Exit, PlanReport, RuleOutcome, Session, check_volumes, plan_job, process_exit};
 use crate::value::Cancel;
@@ -22,6 +22,9 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Plan) -> Result<Exit, Cli
         None => None,
     };
     let cancel = Cancel::new();
+    // What was begun of a plan file is to go with an interrupted plan.
+    let signals = out.as_ref().map(|_| watch_signals(cancel.clone())).transpose();
+    let signals = signals.map_err(|error| CliError::stopped("cannot listen for signals").because(&error))?;
     let (accepted, limits) = (arguments.allowed.accepted(), arguments.allowed.limits());
     let state = state_of(terminal)?;
     let session = Session {
@@ -29,7 +32,7 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Plan) -> Result<Exit, Cli
         clock: Clock::system(),
         state: &state,
         cancel: &cancel,
-        signals: None,
+        signals: signals.as_ref(),
         accepted: &accepted,
         limits: &limits,
     };
@@ -52,6 +55,9 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Plan) -> Result<Exit, Cli
         };
         plan_job(&session, job, rule.as_deref(), &mut each)
             .map_err(|error| CliError::stopped("cannot read the state").because(&error))?;
+        if cancel.is_raised() {
+            break;
+        }
         if says_next(terminal)
             && !(out.is_some() && plans.iter().all(Planned::is_welcome))
             && let Some(next) = after_plan(&call, &plans, terminal.verbosity)

@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::job::{Choice, Durability, Versions as Keep};
 use crate::plan::{Action, Plan};
-use crate::platform::Attributes as _;
 use crate::store::{Change, OriginalDirectory, Versions};
 use crate::value::{Meta, Place, RelPath, SyncTrust};
 

@@ -183,7 +183,7 @@ pub struct Plan {
     /// specials, made and replaced; metadata of non-directories; removals, children before parents; late replacements; metadata of directories, children
     /// before parents, the root last.
     pub actions: Vec<Action>,
-    /// Directories named by actions, ordered by path.
+    /// The root, and directories named by actions or holding stage files of dead runs, ordered by path.
     pub directories: Vec<PlannedDirectory>,
     /// Names of all actions, one after the other.
     pub names: Vec<u8>,

@@ -109,6 +109,12 @@ impl<'a> Tables<'a> {
                 *number = 0;
             }
         }
+        // Clearing a stage file changes its directory's time, which is to be mended.
+        for (number, directory) in numbers.iter_mut().zip(&ground.directories) {
+            if !directory.stale_stages.is_empty() {
+                *number = 0;
+            }
+        }
         let mut directories = Vec::new();
         for (number, directory) in
             numbers.iter_mut().zip(&ground.directories).filter(|(number, _)| **number == 0)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::plan::{PlanFile, PlanFileHeader};
+use crate::plan::{PlanFile, PlanFileHeader, PlanFileRule};
 use crate::run::PlanReport;
 use crate::value::{Stamp, escape};
 
@@ -19,15 +19,11 @@ pub fn plan_age(name: &str, header: &PlanFileHeader, now: Stamp) -> String {
     let age = ago((now.as_nanos() - header.made.as_nanos()).div_euclid(1_000_000_000));
     let shown = |text: &str| escape(text.as_bytes());
     let (host, version) = (shown(&header.host), shown(&header.twinlane));
-    let mut line =
-        format!("{name}: planned {age} on {host} ({}), by Twinlane {version}", local_time(header.made));
     let flags = header.limits.iter().map(|limit| format!("--limit {}", shown(limit)));
     let accepted = header.accepted.iter().map(|what| format!("--accept {}", shown(what)));
     let flags: Vec<String> = flags.chain(accepted).collect();
-    if !flags.is_empty() {
-        line.push_str(&format!(", with {}", flags.join(" ")));
-    }
-    line
+    let with = if flags.is_empty() { String::new() } else { format!(", with {}", flags.join(" ")) };
+    format!("{name}: planned {age} on {host} ({}), by Twinlane {version}{with}", local_time(header.made))
 }
 
 /// The same as an event: what is applied, and how old it is.
@@ -67,17 +63,30 @@ pub fn plan_file_json(output: &mut Output, name: &str, file: &PlanFile, now: Sta
 /// A plan file for people.
 pub fn plan_file_text(output: &mut Output, name: &str, file: &PlanFile, now: Stamp, verbosity: Verbosity) {
     output.line(&plan_age(name, &file.header, now));
+    let mut before: Option<&[u8]> = None;
     for rule in &file.rules {
         let job_file = escape(&rule.file);
+        if before.replace(&rule.file) != Some(&rule.file) {
+            output.line(&format!("job file {job_file}"));
+        }
         let call = Call::new(&job_file, Some(&rule.rule), Vec::new());
         plan_text(output, &rule.job, &call, &PlanReport::filed(rule), verbosity);
-        output.line(&format!("  job   {job_file}"));
         if let Some(why) = &rule.objection {
             let bad = output.paint(Stream::Result, Paint::Bad, "it would have been refused then:");
             output.line(&format!("  {bad} {}", escape(why.as_bytes())));
         }
     }
-    output.line(&format!("next: {}", apply_command(name)));
+    let welcome = |rule: &&PlanFileRule| {
+        rule.objection.is_none() && rule.plan.as_ref().is_some_and(|plan| plan.totals.actions > 0)
+    };
+    let anew = |rule: &PlanFileRule| {
+        Call::new(&escape(&rule.file), Some(&rule.rule), Vec::new()).applying(name).plan_anew()
+    };
+    let next = match file.rules.iter().find(welcome) {
+        Some(_) => Some(apply_command(name)),
+        None => file.rules.first().and_then(anew),
+    };
+    output.line(&next.map(|command| format!("next: {command}")).unwrap_or_default());
 }
 
 /// The last lines after a plan file was written; `changes` are the actions in it that would be carried out.

@@ -42,9 +42,8 @@ pub(super) fn span(time: Duration) -> String {
 
 /// How long ago something was: `2 hours ago`, `less than a minute ago`.
 pub(super) fn ago(seconds: i128) -> String {
-    let seconds = match u64::try_from(seconds) {
-        Ok(seconds) => seconds,
-        Err(_) => return "in what is the future by this clock".to_owned(),
+    let Ok(seconds) = u64::try_from(seconds) else {
+        return "in what is the future by this clock".to_owned();
     };
     match seconds {
         0..60 => "less than a minute ago".to_owned(),

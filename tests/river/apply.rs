@@ -321,6 +321,38 @@ fn a_plan_file_replaces_its_own_kind_alone_and_is_private() {
 }
 
 #[test]
+fn an_interrupted_plan_leaves_no_file() {
+    let world = World::with("mirror", "");
+    world.many(200);
+    let mut command = world.command(&["plan", "j", "--out", "p"]);
+    // The command goes on until the signal has been seen.
+    let output = command.env("TWINLANE_FAULT", "read-hook:kill -INT $PPID; sleep 0.3@20").output().unwrap();
+    ended(&output).expect(130).says("`p` was not written");
+    let names: Vec<_> = fs::read_dir(world.base()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name == "p" || name.as_bytes().starts_with(b".")), "{names:?}");
+}
+
+#[test]
+fn a_plan_file_is_the_old_or_the_new_one_whole() {
+    let world = planned("mirror", "");
+    let old = fs::read(world.path("p")).unwrap();
+    let mut failed = 0;
+    for at in 1..20 {
+        for kind in ["kill", "eio"] {
+            fs::write(world.path("p"), &old).unwrap();
+            let mut command = world.command(&["plan", "j", "--out", "p"]);
+            let output = command.env("TWINLANE_FAULT", format!("{kind}@{at}")).output().unwrap();
+            let ended = ended(&output);
+            failed += u32::from(ended.code != 0);
+            assert!([0, 5, -9].contains(&ended.code), "{kind}@{at}: {ended:?}");
+            world.start(&["show", "p"]).expect(0).says("2 to replace");
+        }
+    }
+    assert!(failed >= 8, "only {failed} faults met the file");
+    world.start(&["apply", "p"]).expect(0);
+}
+
+#[test]
 fn as_root_only_what_nobody_else_may_write() {
     if !is_root() {
         eprintln!("skipped: only root distrusts a plan file");
@@ -359,6 +391,14 @@ fn a_plan_file_is_shown_whatever_its_name() {
     let plan = world.start(&["plan", "j", "--json"]).expect(0).json().remove(0);
     assert_eq!(lines[1], plan);
     world.start(&["show", "j"]).expect(0).says("mode");
+    world.start(&["apply"]).expect(2).says("a plan file is required");
+    fs::remove_dir_all(world.path("S")).unwrap();
+    world.start(&["plan", "j", "--out", "q"]).expect(0);
+    world
+        .start(&["show", "q"])
+        .expect(0)
+        .says("it would have been refused then: source")
+        .says("j.yaml/r --out q");
 }
 
 #[test]
@@ -376,6 +416,22 @@ fn several_jobs_and_rules_in_one_file() {
     assert!(world.path("T/a").exists() && world.path("T2/b").exists());
     world.files([("S4/c", "c")]);
     world.start(&["apply", "p"]).expect(3).says("the file has none for this rule");
+}
+
+#[test]
+fn of_needed_rules_those_in_the_file_count() {
+    let world = World::new();
+    world.files([("S/a", "a"), ("S2/b", "b")]);
+    world.job_text(
+        "j",
+        "rules:\n  one: {mode: mirror, source: ../S, destination: ../T}\n  two: {mode: mirror, source: ../S2, destination: ../T2, needs: [one]}\n",
+    );
+    world.start(&["plan", "j", "--out", "p"]).expect(0);
+    world.start(&["plan", "j/two", "--out", "q"]).expect(0);
+    world.files([("T/precious", "p")]);
+    world.refused(&["apply", "p"], 3).says("it needs one, which did not end well");
+    world.start(&["apply", "q"]).expect(0);
+    assert!(world.path("T2/b").exists() && !world.path("T/a").exists());
 }
 
 #[test]

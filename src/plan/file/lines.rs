@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::value::{Kind, Meta, RelPath, Stamp, from_base64, to_base64};
+use crate::value::{Kind, Meta, RelPath, Stamp, escape, from_base64, to_base64};
 
 use super::words::{KINDS, value_of, word_of};
 
@@ -244,6 +244,18 @@ impl MetaLine {
 
 fn stamp((seconds, nanos): (i64, u32)) -> Option<Stamp> {
     (nanos < 1_000_000_000).then_some(Stamp { seconds, nanos })
+}
+
+/// Whether a text can be shown as it stands: no letter of it drives a terminal or reorders what is read.
+pub(super) fn is_plain(text: &str) -> bool {
+    // A backslash is escaped too, and is harmless.
+    let pieces = text.split('\\');
+    pieces.into_iter().all(|piece| escape(piece.as_bytes()) == piece)
+}
+
+/// A text that can be shown as it stands.
+pub(super) fn plain(text: &str) -> String {
+    if is_plain(text) { text.to_owned() } else { escape(text.as_bytes()) }
 }
 
 /// Bytes as the two fields `X` and `X_b64`, of which one is given.

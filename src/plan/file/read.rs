@@ -11,7 +11,7 @@ use crate::value::{Kind, Meta, RelPath, StageName, Stamp};
 
 use super::lines::{
     ActionLine, ConflictLine, DirectoryLine, EndLine, HeaderLine, LimitLine, Line, MetaLine, NoticeLine,
-    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, from_fields, path_of,
+    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, from_fields, is_plain, path_of,
 };
 use super::words::{
     ACTIONS, CONFLICTS, COUNTS, EXTENTS, KINDS, LIMITS, METADATA, MODES, PARTS, POWER_CUTS, REASONS, SIDES,
@@ -55,6 +55,9 @@ pub enum PlanFileError {
     #[error("its content does not fit its BLAKE3: it was changed after it was written")]
     Changed,
 }
+
+/// Said of what no index reaches.
+const FULL: &str = "it is one more than a plan can hold";
 
 /// What is wrong with a line, without its number.
 type Wrong = String;
@@ -185,6 +188,15 @@ fn in_words(error: &serde_json::Error) -> String {
     format!("it is no line of a plan: {cause}")
 }
 
+/// Texts are shown as they stand.
+fn check_plain<'a>(texts: impl IntoIterator<Item = &'a String>) -> Result<(), Wrong> {
+    if texts.into_iter().all(|text| is_plain(text)) {
+        Ok(())
+    } else {
+        Err("a text in it holds control characters".to_owned())
+    }
+}
+
 fn header(text: &[u8], wrong: impl Fn(Wrong) -> PlanFileError) -> Result<PlanFileHeader, PlanFileError> {
     let Some(rest) = text.strip_prefix(BEGINNING) else { return Err(PlanFileError::Other) };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -201,6 +213,8 @@ fn header(text: &[u8], wrong: impl Fn(Wrong) -> PlanFileError) -> Result<PlanFil
     let made = chrono::DateTime::parse_from_rfc3339(&line.made)
         .ok()
         .ok_or_else(|| wrong(format!("`{}` is no time", line.made)))?;
+    let texts = [&line.twinlane, &line.host].into_iter().chain(&line.limits).chain(&line.accepted);
+    check_plain(texts).map_err(&wrong)?;
     Ok(PlanFileHeader {
         twinlane: line.twinlane,
         made: Stamp { seconds: made.timestamp(), nanos: made.timestamp_subsec_nanos().min(999_999_999) },
@@ -223,6 +237,8 @@ fn rule(line: RuleLine) -> Result<(PlanFileRule, Option<Open>), Wrong> {
     if roots.is_none() && line.plan.is_some() {
         return Err("it has a plan without roots".to_owned());
     }
+    let values = line.resolved.iter().flat_map(|(key, value)| [key, value]);
+    check_plain([&line.job, &line.rule].into_iter().chain(values).chain(&line.objection))?;
     let open = line.plan.map(open).transpose()?;
     let rule = PlanFileRule {
         job: line.job,
@@ -282,6 +298,7 @@ fn open(line: SumsLine) -> Result<Open, Wrong> {
 }
 
 fn limit(line: LimitLine) -> Result<LimitCheck, Wrong> {
+    check_plain([&line.written])?;
     let name = LIMITS.into_iter().find(|name| *name == line.limit);
     Ok(LimitCheck {
         name: name.ok_or_else(|| format!("there is no limit `{}`", line.limit))?,
@@ -332,6 +349,7 @@ fn notice(line: &NoticeLine) -> Option<Notice> {
 }
 
 fn problem(line: ProblemLine) -> Result<Problem, Wrong> {
+    check_plain([&line.message])?;
     Ok(Problem {
         path: below(line.path.as_deref(), line.path_b64.as_deref())?,
         side: value_of(&SIDES, &line.side).ok_or_else(|| format!("there is no side `{}`", line.side))?,
@@ -398,7 +416,7 @@ impl Open {
             return Err(format!("{} cannot be done to the root", line.action));
         }
         let reason = reason(line).ok_or_else(|| format!("there is no reason `{}`", line.reason))?;
-        let link = self.link(kind, line)?;
+        let leader = self.link(kind, line)?;
         let origin = meta(line.origin.as_ref())?;
         if origin.is_some() != (kind == ActionKind::Move) {
             return Err(format!("a move has an `origin`, {} has not", line.action));
@@ -407,7 +425,6 @@ impl Open {
         let found = self.plan.directories.binary_search_by(|planned| planned.path.cmp(&directory));
         let number = found.map_err(|_| "its directory is not in the plan")?;
         let name = path.name();
-        const FULL: &str = "it is one more than a plan can hold";
         let action = Action {
             kind,
             entry: of.kind,
@@ -417,7 +434,7 @@ impl Open {
             name_bytes: u16::try_from(name.len()).map_err(|_| "its name is too long")?,
             source: self.meta(source).ok_or(FULL)?,
             destination: self.meta(destination).ok_or(FULL)?,
-            link,
+            link: leader,
             origin: self.meta(origin).ok_or(FULL)?,
         };
         self.plan.names.extend_from_slice(name);
@@ -449,7 +466,7 @@ impl Open {
             return Ok(*index);
         }
         let index = u32::try_from(self.plan.links.len()).ok().filter(|&index| index != NONE);
-        let index = index.ok_or("it is one more than a plan can hold")?;
+        let index = index.ok_or(FULL)?;
         self.plan.links.push(path.clone());
         self.links.insert(path, index);
         Ok(index)

@@ -8,7 +8,7 @@ use crate::value::RelPath;
 
 use super::lines::{
     ActionLine, ConflictLine, DirectoryLine, EndLine, HeaderLine, LimitLine, Line, MetaLine, NoticeLine,
-    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, path_fields, to_fields,
+    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, path_fields, plain, to_fields,
 };
 use super::words::{
     COUNTS, EXTENTS, KINDS, METADATA, MODES, PARTS, POWER_CUTS, REASONS, SIDES, UNHELD, word_of,
@@ -37,7 +37,7 @@ impl PlanWriter {
             twinlane_plan: FORMAT,
             twinlane: header.twinlane.clone(),
             made: header.made.to_string(),
-            host: header.host.clone(),
+            host: plain(&header.host),
             limits: header.limits.clone(),
             accepted: header.accepted.clone(),
         };
@@ -134,7 +134,7 @@ fn rule_line(rule: &PlanFileRule) -> RuleLine {
         source: sight(|(source, _)| source),
         destination: sight(|(_, destination)| destination),
         destination_id: rule.destination_id.clone(),
-        objection: rule.objection.clone(),
+        objection: rule.objection.as_deref().map(plain),
         plan: rule.plan.as_ref().map(sums_line),
     }
 }
@@ -207,7 +207,7 @@ fn problem_line(problem: &Problem) -> ProblemLine {
         extent: word_of(&EXTENTS, &problem.extent).to_owned(),
         path,
         path_b64,
-        message: problem.message.clone(),
+        message: plain(&problem.message),
     }
 }
 

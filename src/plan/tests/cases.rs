@@ -575,6 +575,13 @@ fn lists_are_put_in_order_and_notices_summed() {
     assert_eq!(plan.problems, problems);
     assert_eq!(plan.stale_stages.len(), 6);
     assert!(plan.stale_stages.is_sorted());
+    let held = plan.stale_stages.iter().map(|stage| stage.parent().unwrap());
+    for directory in held {
+        assert!(
+            plan.directories.iter().any(|planned| planned.path == directory),
+            "{directory} is to get its time back"
+        );
+    }
     assert_eq!(
         plan.notices,
         [

@@ -185,6 +185,9 @@ fn a_line_that_no_plan_has_is_named_even_where_the_sum_fits() {
     check(rule, &|line| line["rule"]["plan"]["limits"] = json!([]), "its limits are not");
     check(rule, &|line| line["rule"]["file"] = "disk.yaml".into(), "no absolute path");
     check(rule, &|line| line["rule"]["mode"] = "sync".into(), "there is no mode `sync`");
+    check(rule, &|line| line["rule"]["job"] = "\u{1b}[2J".into(), "control characters");
+    check(rule, &|line| line["rule"]["resolved"]["mode"] = "\u{202e}".into(), "control characters");
+    check(at(&whole, "problem"), &|line| line["problem"]["message"] = "a\nb".into(), "control characters");
     check(rule, &|line| line["rule"]["source"] = Value::Null, "one root without the other");
     let directory = at(&whole, "directory");
     check(directory, &|line| line["directory"]["path"] = "a".into(), "the first directory is not the root");
@@ -286,7 +289,7 @@ fn check_schema(root: &Value, schema: &Value, value: &Value, met: &mut Vec<Strin
         match (schema["properties"].get(key), schema.get("additionalProperties")) {
             (Some(schema), _) => check_schema(root, schema, value, met)?,
             (None, Some(Value::Object(_))) => {
-                check_schema(root, &schema["additionalProperties"], value, met)?
+                check_schema(root, &schema["additionalProperties"], value, met)?;
             }
             (None, _) => return Err(format!("{key} is not in the schema")),
         }
@@ -335,4 +338,35 @@ fn every_line_fits_the_schema_and_nothing_of_it_is_dead() {
     };
     assert_eq!(words("action_word"), crate::plan::action_words(), "the schema's kinds of action");
     assert_eq!(words("reason_word"), crate::plan::reason_words(), "the schema's reasons");
+}
+
+#[test]
+fn what_drives_a_terminal_is_written_escaped() {
+    let mut file = filed(full());
+    file.rules[1].objection = Some("source `/a\n\\b` is not there".to_owned());
+    let read = read(&file.to_bytes()).unwrap();
+    assert_eq!(read.rules[1].objection.as_deref(), Some("source `/a\\n\\\\b` is not there"));
+    file.rules[1].objection = Some("a \\ b".to_owned());
+    assert_eq!(super::file::read(&file.to_bytes()).unwrap(), file);
+}
+
+#[test]
+fn a_disk_that_was_attached_anew_is_followed_on_its_side_alone() {
+    use crate::compare::Side;
+    let plan = full();
+    let mut moved = plan.clone();
+    moved.follow_device(Side::Destination, 2, 77);
+    let devices = |plan: &Plan| -> (Vec<u64>, Vec<u64>) {
+        let source = plan.directories.iter().filter_map(|directory| directory.source);
+        let source = source.chain(plan.actions.iter().filter_map(|action| plan.source(action).copied()));
+        let destination = plan.directories.iter().filter_map(|directory| directory.destination);
+        let destination =
+            destination.chain(plan.actions.iter().filter_map(|action| plan.destination(action).copied()));
+        (source.map(|meta| meta.device).collect(), destination.map(|meta| meta.device).collect())
+    };
+    assert_eq!(devices(&moved).0, devices(&plan).0);
+    assert!(devices(&plan).1.iter().all(|device| *device == 2));
+    assert!(devices(&moved).1.iter().all(|device| *device == 77));
+    moved.follow_device(Side::Destination, 77, 2);
+    assert_eq!(moved, plan);
 }
