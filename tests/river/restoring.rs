@@ -343,10 +343,10 @@ fn a_catalog_that_was_tampered_with_leads_nowhere() {
     let catalog = rusqlite::Connection::open(world.path("T/.twinlane/catalog.db")).unwrap();
     for path in ["../victim", "/etc/passwd", "d/../../victim", "a//b", ""] {
         let statement =
-            "INSERT INTO displaced VALUES (CAST(?1 AS BLOB), ?2, 'file', 6, 0, 0, NULL, NULL, 1, NULL)";
+            "INSERT INTO displaced VALUES (CAST(?1 AS BLOB), ?2, 'file', 6, 0, 0, NULL, NULL, 1, NULL, NULL, NULL)";
         catalog.execute(statement, (path, run_id(1))).unwrap();
         let statement = "INSERT OR REPLACE INTO entries VALUES
-            (CAST(?1 AS BLOB), 'file', 6, 0, 0, 0, 0, 1, NULL, ?2, NULL)";
+            (CAST(?1 AS BLOB), 'file', 6, 0, 0, 0, 0, 1, NULL, ?2, NULL, NULL)";
         catalog.execute(statement, (path, run_id(0))).unwrap();
     }
     // Content that was moved out of the tree, and a version that is a way out of it.

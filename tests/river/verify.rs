@@ -77,6 +77,7 @@ fn each_verdict_has_its_name() {
     world.shell("touch -d 2001-01-01 T/time; rm T/gone; rm -r T/d; rm T/kind; mkdir T/kind");
     let lines = world.start(&["verify", "j", "--json"]).expect(1).json();
     let expected = [
+        ("d", "missing"),
         ("d/e", "missing"),
         ("gone", "missing"),
         ("kind", "changed"),
@@ -88,7 +89,7 @@ fn each_verdict_has_its_name() {
     let counts = &end(&lines)["counts"];
     assert_eq!(
         (counts["extra"].as_u64(), counts["missing"].as_u64(), end(&lines)["exit"].as_u64()),
-        (Some(1), Some(2), Some(1))
+        (Some(1), Some(3), Some(1))
     );
     let rotten = lines.iter().find(|line| line["what"] == "rot").unwrap();
     assert!(rotten["since"].is_string() && rotten["last_right"].is_string(), "{rotten}");
