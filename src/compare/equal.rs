@@ -69,11 +69,10 @@ impl March<'_> {
         }
         match self.terms.rule.compare {
             Comparison::Size => Likeness::Equal,
-            Comparison::Hash => Likeness::Unknown,
             Comparison::Mtime | Comparison::MtimeThenHash if self.times_fit(source, destination) => {
                 Likeness::Equal
             }
-            Comparison::MtimeThenHash => Likeness::Unknown,
+            Comparison::Hash | Comparison::MtimeThenHash => Likeness::Unknown,
             Comparison::Mtime => Likeness::Different(Difference::Time),
         }
     }

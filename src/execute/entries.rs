@@ -223,7 +223,7 @@ fn in_place<'s>(site: &'s Site<'s>, job: Job) -> Result<Ready<'s>, Trouble> {
     if now.kind == Kind::File && site.sync_way(now.device) == SyncWay::Each {
         sync_file(&directory, site.plan().name(action), &now)?;
     }
-    Ok(changed_in_place(job, action, (now.device, now.inode), Some(touched)))
+    Ok(changed_in_place(job, action, (now.device, now.inode), Some(Box::new(touched))))
 }
 
 /// Makes a mended inode durable. One that its mode forbids to open waits for the system's own writing back.
@@ -238,7 +238,12 @@ pub(super) fn sync_file(directory: &Dir, name: &[u8], mended: &Meta) -> Result<(
     file.sync().tried("make the file durable")
 }
 
-fn changed_in_place<'s>(job: Job, action: &Action, inode: (u64, u64), touched: Option<Change>) -> Ready<'s> {
+fn changed_in_place<'s>(
+    job: Job,
+    action: &Action,
+    inode: (u64, u64),
+    touched: Option<Box<Change>>,
+) -> Ready<'s> {
     Ready {
         job,
         directory: action.directory,

@@ -20,7 +20,8 @@ const APPEARED: Trouble = Trouble::Moved { what: "something appeared in the dest
 pub(super) fn publish(site: &Site<'_>, ready: Ready<'_>) -> Result<Finished, Trouble> {
     let action = site.action(ready.job.index);
     let Ready { job, directory: id, stage, publish, inode, bytes, digest, read_back, touched, torn } = ready;
-    let mut finished = Finished { index: job.index, bytes, changes: touched.into_iter().collect(), torn };
+    let mut finished =
+        Finished { index: job.index, bytes, changes: touched.map(|told| *told).into_iter().collect(), torn };
     let Some(stage) = stage else { return Ok(finished) };
     let directory = site.trees.destination(id)?;
     match publish {

@@ -84,7 +84,7 @@ pub(super) struct Ready<'s> {
     /// Its content was read back from below the page cache.
     pub(super) read_back: bool,
     /// What the catalog is told of what was changed in place.
-    pub(super) touched: Option<Change>,
+    pub(super) touched: Option<Box<Change>>,
     /// It is torn: published, and a failure all the same.
     pub(super) torn: bool,
 }

@@ -100,7 +100,8 @@ impl Trouble {
         }
     }
 
-    /// Whether trying again may help: the reasons that pass by themselves. `EIO` is not one: a disk that fails is asked once.
+    /// Whether trying again may help: the reasons that pass by themselves, and bytes that were spoilt on their way. `EIO` is not one: a disk
+    /// that fails is asked once.
     pub(super) fn is_passing(&self) -> bool {
         matches!(self, Self::NotAsWritten)
             || self.io().is_some_and(|error| {

@@ -268,7 +268,7 @@ pub(super) const RULE: &[Key] = &[
         "bandwidth",
         Timetable,
         "none",
-        "How fast content is written: a rate, or a map with `default` and parts of the day in the job's `timezone`, such as `{default: 20MB/s, \"22:00-06:00\": none}`",
+        "How fast content is written: a rate, or a map with `default` and parts of the day in the job's `timezone`, such as `{default: 20MB/s, \"22:00-06:00\": none}`. What is only read, for comparing and for `readback`, is not limited",
     ),
     key(
         "durability",

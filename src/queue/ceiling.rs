@@ -142,33 +142,34 @@ mod tests {
     /// A time that goes on only where somebody waits.
     struct Waiting {
         begun: Stamp,
-        elapsed: Mutex<Duration>,
+        waited: Mutex<Duration>,
     }
 
     impl Waiting {
         /// Begins at a minute of the day in UTC.
         fn since(minute: i64) -> Arc<Self> {
             let begun = Stamp::from_seconds(1_800_000_000 / 86_400 * 86_400 + minute * 60);
-            Arc::new(Self { begun, elapsed: Mutex::new(Duration::from_secs(100)) })
+            Arc::new(Self { begun, waited: Mutex::default() })
         }
 
         fn go_on(&self, span: Duration) {
-            *self.elapsed.lock().unwrap() += span;
+            *self.waited.lock().unwrap() += span;
         }
 
         fn seconds(&self) -> f64 {
-            (*self.elapsed.lock().unwrap() - Duration::from_secs(100)).as_secs_f64()
+            self.waited.lock().unwrap().as_secs_f64()
         }
     }
 
     impl Time for Arc<Waiting> {
         fn elapsed(&self) -> Duration {
-            *self.elapsed.lock().unwrap()
+            // The program has been running for a while.
+            Duration::from_secs(100) + *self.waited.lock().unwrap()
         }
 
         fn now(&self) -> Stamp {
-            let since = self.elapsed() - Duration::from_secs(100);
-            Stamp::from_nanos(self.begun.as_nanos() + i128::try_from(since.as_nanos()).unwrap())
+            let waited = self.waited.lock().unwrap().as_nanos();
+            Stamp::from_nanos(self.begun.as_nanos() + i128::try_from(waited).unwrap())
         }
 
         fn pause(&self, span: Duration) {
