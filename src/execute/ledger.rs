@@ -27,6 +27,7 @@ pub(super) struct Ledger<'s, 'f> {
     failures: Vec<Failure>,
     vanished: u64,
     bytes: u64,
+    read_back: u64,
     full: bool,
     lost: Option<String>,
     /// Paths that should have been made and were not.
@@ -68,6 +69,7 @@ impl<'s, 'f> Ledger<'s, 'f> {
             failures: Vec::new(),
             vanished: 0,
             bytes: 0,
+            read_back: 0,
             full: false,
             lost: None,
             failed: HashSet::new(),
@@ -117,6 +119,8 @@ impl<'s, 'f> Ledger<'s, 'f> {
     fn finish(&mut self, finished: Finished) {
         let Finished { index, bytes, changes, torn } = finished;
         self.bytes = self.bytes.saturating_add(bytes);
+        let read_back = |change: &&Change| matches!(change, Change::ReadBack { .. });
+        self.read_back += changes.iter().filter(read_back).count() as u64;
         self.changes.extend(changes);
         if self.changes.len() >= self.changes_due {
             // Refused now (the disk may be full for a moment), they are told with the next ones, and only the last refusal counts.
@@ -262,6 +266,7 @@ impl<'s, 'f> Ledger<'s, 'f> {
             vanished: self.vanished,
             warnings: self.site.warnings(),
             bytes: self.bytes,
+            read_back: self.read_back,
             stages_left: self.site.stages_left(),
             ended,
         }

@@ -246,6 +246,8 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// Bytes of content that are in place.
     pub bytes: u64,
+    /// Files in place whose content was read back past the page cache.
+    pub read_back: u64,
     /// Things that only the next run's recovery can put right, such as stage files that could not be taken away: while there are any, the
     /// run's marker must stay.
     pub stages_left: u64,

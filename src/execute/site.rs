@@ -59,10 +59,7 @@ const UNKEPT: [(Unkept, &str); 9] = [
     (Unkept::Times, "modification times not kept"),
     (Unkept::Links, "hard links made as copies"),
     (Unkept::Torn, "files copied while they changed"),
-    (
-        Unkept::ReadBack,
-        "files read back, but perhaps from memory: this place does not let reads pass the page cache",
-    ),
+    (Unkept::ReadBack, "reading back could not be shown to pass the page cache"),
 ];
 
 /// Where the content of an inode is that a move was made of.

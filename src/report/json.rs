@@ -201,6 +201,9 @@ pub(super) fn rule_json(report: &RuleReport) -> Value {
     put("equal", report.counts.same.into());
     put("failed", report.failures.len().into());
     put("vanished", report.vanished.into());
+    if report.read_back > 0 {
+        put("read_back", report.read_back.into());
+    }
     put("problems", report.problems.iter().map(problem_json).collect());
     put("conflicts", report.conflicts.iter().map(conflict_json).collect());
     let warnings =

@@ -70,6 +70,9 @@ fn numbers(report: &RuleReport) -> String {
     if report.counts.same > 0 {
         parts.push(format!("{} equal", count(report.counts.same)));
     }
+    if report.read_back > 0 {
+        parts.push(format!("{} read back", count(report.read_back)));
+    }
     if report.left() > 0 {
         parts.push(format!("{} left undone", count(report.left() as u64)));
     }
@@ -225,6 +228,13 @@ mod tests {
         assert_eq!(
             lines(&done),
             ["  photos     done         12 copied, 3 replaced, 1 removed · 1,204 equal · 4.2 MB in 1.8 s"]
+        );
+        let read_back = RuleReport { read_back: 15, ..done };
+        assert_eq!(
+            lines(&read_back),
+            [
+                "  photos     done         12 copied, 3 replaced, 1 removed · 1,204 equal · 15 read back · 4.2 MB in 1.8 s"
+            ]
         );
         assert_eq!(lines(&report(RuleOutcome::Done)), ["  photos     done         nothing to do · 1.8 s"]);
         let skipped = report(RuleOutcome::Skipped(Skip::Needs { rule: "first".to_owned() }));

@@ -184,6 +184,8 @@ pub struct RuleReport {
     pub done: Totals,
     /// Bytes of content that were copied.
     pub bytes: u64,
+    /// Files among them that were read back past the page cache and were right.
+    pub read_back: u64,
     /// How long it took.
     pub elapsed: Duration,
     /// Entries that failed while executing.
@@ -213,6 +215,7 @@ impl RuleReport {
             counts: Counts::default(),
             done: Totals::default(),
             bytes: 0,
+            read_back: 0,
             elapsed,
             failures: Vec::new(),
             problems: Vec::new(),

@@ -55,6 +55,7 @@ fn nothing() -> Outcome {
         vanished: 0,
         warnings: Vec::new(),
         bytes: 0,
+        read_back: 0,
         stages_left: 0,
         ended: Ended::Finished,
     }
@@ -160,6 +161,7 @@ pub(super) fn report_of(rule: &str, plan: &Plan, outcome: &Outcome) -> RuleRepor
     report.done = done_totals(plan, &outcome.done);
     report.done.bytes = outcome.bytes;
     report.bytes = outcome.bytes;
+    report.read_back = outcome.read_back;
     report.failures.clone_from(&outcome.failures);
     report.problems.clone_from(&plan.problems);
     report.conflicts.clone_from(&plan.conflicts);

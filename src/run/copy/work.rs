@@ -246,6 +246,7 @@ fn idle() -> Outcome {
         vanished: 0,
         warnings: Vec::new(),
         bytes: 0,
+        read_back: 0,
         stages_left: 0,
         ended: Ended::Finished,
     }
@@ -311,6 +312,7 @@ fn add(all: &mut RuleReport, one: RuleReport) {
     all.counts.destination_kept += one.counts.destination_kept;
     all.counts.vanished += one.counts.vanished;
     all.bytes += one.bytes;
+    all.read_back += one.read_back;
     all.vanished += one.vanished;
     all.failures.extend(one.failures);
     all.problems.extend(one.problems);
