@@ -14,6 +14,7 @@
 mod support;
 
 mod apply;
+mod contents;
 mod copies;
 mod copy;
 mod copy_faithful;
