@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, bounded, unbounded};
 
+mod limited;
 mod uncached;
 
 use super::side::{Role, Side, Wanted};
