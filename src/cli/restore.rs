@@ -9,9 +9,9 @@ use crate::job::Rule;
 use crate::platform::{Clock, watch_signals};
 use crate::report::{Call, RestoreView, Verbosity, restore_json, restore_text};
 use crate::run::{
-    Damaged, Event, Exit, Into, Restoration, RestoreOrder, RestoreStop, Session, Sink, check_volumes,
+    Damaged, Event, Exit, Goal, Restoration, RestoreOrder, RestoreStop, Session, Sink, check_volumes,
 };
-use crate::value::{Cancel, When, WhenError};
+use crate::value::{Cancel, When, WhenError, Zone};
 
 use super::error::CliError;
 use super::load::{Chosen, Purpose, absolute, choose_one};
@@ -19,6 +19,7 @@ use super::run::state_of;
 use super::terminal::{Form, Terminal};
 
 /// `restore`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("where").required(true)), after_help = AFTER)]
 pub(super) struct Restore {
@@ -73,12 +74,12 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Restore) -> Result<Exit, 
         .map_err(|error| CliError::usage(error.to_string()).help("name the one that is meant by its UUID"))?;
     let job = &chosen.loaded.job;
     let clock = Clock::system();
-    let when = when_of(&arguments.at, clock, &job.timezone)?;
+    let when = when_of(&arguments.at, clock, job.timezone)?;
     let into = match &arguments.to {
-        Some(path) => Into::Directory(absolute(terminal, path)?),
-        None => Into::Source,
+        Some(path) => Goal::Directory(absolute(terminal, path)?),
+        None => Goal::Source,
     };
-    let asks = into == Into::Source && !arguments.yes && !arguments.dry_run;
+    let asks = into == Goal::Source && !arguments.yes && !arguments.dry_run;
     if asks && !std::io::stdin().is_terminal() {
         return Err(CliError::usage("restoring in place needs --yes where nobody can be asked")
             .help("look at it first with --dry-run"));
@@ -148,8 +149,8 @@ pub(super) fn only_rule(chosen: &Chosen) -> Result<&Rule, CliError> {
 }
 
 /// Reads a time.
-pub(super) fn when_of(text: &str, clock: Clock, zone: &crate::value::Zone) -> Result<When, CliError> {
-    When::parse(text, clock.now(), zone)
+pub(super) fn when_of(text: &str, clock: Clock, zone: Zone) -> Result<When, CliError> {
+    When::parse(text, clock.now(), &zone)
         .map_err(|error| CliError::usage(error.to_string()).help(format!("times are: {}", WhenError::FORMS)))
 }
 

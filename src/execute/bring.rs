@@ -109,13 +109,13 @@ impl<'s> Bringer<'s> {
     ///
     /// # Errors
     /// See [`Hitch`]; the stage is gone.
-    pub fn land(&self, staged: Staged, to: &Dir, name: &[u8], landing: Landing) -> Result<(), Hitch> {
+    pub fn land(&self, staged: &Staged, to: &Dir, name: &[u8], landing: Landing) -> Result<(), Hitch> {
         let renamed = match landing {
             Landing::Over => to.rename(staged.name.as_bytes(), to, name, RenameMode::Replace),
             Landing::New => rename_new(to, staged.name.as_bytes(), name),
         };
         if let Err(error) = renamed {
-            Self::discard(&staged, to);
+            Self::discard(staged, to);
             return Err(match error.kind() {
                 io::ErrorKind::AlreadyExists => {
                     Trouble::Moved { what: "something appeared under its name" }.into()

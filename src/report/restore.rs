@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::plan::put_path;
-use crate::run::{Into, Missing, RestoreOrder, RestoreReport, RuleOutcome, RuleReport};
+use crate::run::{Goal, Missing, RestoreOrder, RestoreReport, RuleOutcome, RuleReport};
 use crate::store::Loss;
 use crate::value::{ByteCount, RelPath, When};
 
@@ -35,7 +35,9 @@ pub fn restore_text(output: &mut Output, view: &RestoreView<'_>, verbosity: Verb
     let report = view.report;
     let lines = left_lines(view);
     if verbosity == Verbosity::Quiet {
-        lines.iter().for_each(|line| output.message(line));
+        for line in lines {
+            output.message(&line);
+        }
         return;
     }
     let name = output.paint(Stream::Result, Paint::Bold, &format!("{}/{}", view.job, report.rule));
@@ -162,8 +164,8 @@ fn next(view: &RestoreView<'_>) -> String {
         return rule("versions", &[path_word(&missing.path)]);
     }
     match view.order.into {
-        Into::Source => rule("plan", &[]),
-        Into::Directory(_) => format!("ls -lA {}", shell_word(&report.to.to_string_lossy())),
+        Goal::Source => rule("plan", &[]),
+        Goal::Directory(_) => format!("ls -lA {}", shell_word(&report.to.to_string_lossy())),
     }
 }
 
@@ -176,8 +178,8 @@ fn again(order: &RestoreOrder) -> Vec<String> {
         When::Moment(moment) => words.push(format!("--at {moment}")),
     }
     match &order.into {
-        Into::Source => words.push("--in-place".to_owned()),
-        Into::Directory(path) => words.push(format!("--to {}", shell_word(&path.to_string_lossy()))),
+        Goal::Source => words.push("--in-place".to_owned()),
+        Goal::Directory(path) => words.push(format!("--to {}", shell_word(&path.to_string_lossy()))),
     }
     words
 }

@@ -25,7 +25,9 @@ pub fn versions_text(output: &mut Output, job: &str, call: &Call, report: &Versi
     match &report.displayed {
         Displayed::Runs { weighed, retention } => {
             output.line(&format!("{name}  versions below {at}"));
-            runs_lines(weighed, retention.as_ref(), &report.zone).iter().for_each(|line| output.line(line));
+            for line in runs_lines(weighed, retention.as_ref(), report.zone) {
+                output.line(&line);
+            }
         }
         Displayed::Contents { path, contents } => {
             output.line(&format!(
@@ -34,12 +36,16 @@ pub fn versions_text(output: &mut Output, job: &str, call: &Call, report: &Versi
                 counted(contents.len() as u64, "content", "contents")
             ));
             for content in contents {
-                content_lines(call, report, path, content).iter().for_each(|line| output.line(line));
+                for line in content_lines(call, report, path, content) {
+                    output.line(&line);
+                }
             }
         }
         Displayed::Folder { path, entries } => {
             output.line(&format!("{name}  {}", shown(path)));
-            folder_lines(entries).iter().for_each(|line| output.line(line));
+            for line in folder_lines(entries) {
+                output.line(&line);
+            }
         }
     }
     if let Some(run) = report.complete_from {
@@ -53,11 +59,11 @@ pub fn versions_text(output: &mut Output, job: &str, call: &Call, report: &Versi
 }
 
 /// A time as clocks of the zone show it.
-fn local(zone: &Zone, at: Stamp) -> String {
+fn local(zone: Zone, at: Stamp) -> String {
     zone.local(at).format("%Y-%m-%d %H:%M").to_string()
 }
 
-fn runs_lines(weighed: &Weighed, retention: Option<&Retention>, zone: &Zone) -> Vec<String> {
+fn runs_lines(weighed: &Weighed, retention: Option<&Retention>, zone: Zone) -> Vec<String> {
     if weighed.runs.is_empty() {
         return vec!["  no versions: nothing was displaced yet, or all of it was released".to_owned()];
     }
@@ -88,7 +94,7 @@ fn runs_lines(weighed: &Weighed, retention: Option<&Retention>, zone: &Zone) -> 
 }
 
 /// When a run's versions go.
-fn fate(run: &RunVersions, retention: Option<&Retention>, zone: &Zone) -> String {
+fn fate(run: &RunVersions, retention: Option<&Retention>, zone: Zone) -> String {
     let Some(retention) = retention else {
         return "stay: the rule keeps no versions, and prunes none".to_owned();
     };
@@ -102,8 +108,8 @@ fn fate(run: &RunVersions, retention: Option<&Retention>, zone: &Zone) -> String
     match (retention.keep_for, retention.keep_last) {
         (Some(span), last) => {
             let until = local(zone, after(run.run, span));
-            let least = if last.is_some() { " at least" } else { "" };
-            parts.push(format!("stay{least} until {until}"));
+            let bound = if last.is_some() { " at least" } else { "" };
+            parts.push(format!("stay{bound} until {until}"));
         }
         (None, Some(last)) => parts.push(format!("stay while among the last {last} of their path")),
         (None, None) => parts.push("stay".to_owned()),
@@ -120,7 +126,7 @@ fn after(run: RunId, span: Duration) -> Stamp {
 }
 
 fn content_lines(call: &Call, report: &VersionsReport, path: &RelPath, content: &Content) -> Vec<String> {
-    let zone = &report.zone;
+    let zone = report.zone;
     let since = content.since.map_or("before the first run".to_owned(), |run| local(zone, run.time()));
     let until = content.until.map_or("now".to_owned(), |run| local(zone, run.time()));
     let span = match content.place {

@@ -52,7 +52,7 @@ pub use outcome::{Exit, RuleOutcome, RuleReport, Skip, causes, process_exit};
 pub use plan::{PlanReport, plan_job};
 pub use prune::{PruneReport, Pruning, prune_rule};
 pub use refusal::Refusal;
-pub use restore::{Damaged, Into, Missing, Restoration, RestoreOrder, RestoreReport, RestoreStop};
+pub use restore::{Damaged, Goal, Missing, Restoration, RestoreOrder, RestoreReport, RestoreStop};
 pub use session::{Accept, Session, state_directory};
 pub use sync::run_job;
 pub use verify::{

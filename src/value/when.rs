@@ -59,10 +59,10 @@ impl When {
         if lower == "latest" || lower == "now" {
             return Ok(Self::Latest);
         }
-        let found = moment(&lower, now, zone);
+        let found = moment(&lower, now, *zone);
         let moment = found.ok_or_else(|| WhenError::Unknown { text: text.to_owned() })?;
         if moment > now {
-            let moment = shown(moment, zone);
+            let moment = shown(moment, *zone);
             return Err(WhenError::Ahead { text: text.to_owned(), moment });
         }
         Ok(Self::Moment(moment))
@@ -83,14 +83,14 @@ impl When {
     pub fn describe(self, zone: &Zone) -> String {
         match self {
             Self::Latest => "as of now".to_owned(),
-            Self::Run(run) => format!("as run {run} left it ({})", shown(run.time(), zone)),
-            Self::Moment(moment) => format!("as of {}", shown(moment, zone)),
+            Self::Run(run) => format!("as run {run} left it ({})", shown(run.time(), *zone)),
+            Self::Moment(moment) => format!("as of {}", shown(moment, *zone)),
         }
     }
 }
 
 /// A moment as clocks of the zone show it, with the zone.
-fn shown(moment: Stamp, zone: &Zone) -> String {
+fn shown(moment: Stamp, zone: Zone) -> String {
     let zone_name = match zone {
         Zone::Local => "local time".to_owned(),
         Zone::Named(_) => zone.to_string(),
@@ -98,7 +98,7 @@ fn shown(moment: Stamp, zone: &Zone) -> String {
     format!("{} ({zone_name})", zone.local(moment).format(SHOWN))
 }
 
-fn moment(text: &str, now: Stamp, zone: &Zone) -> Option<Stamp> {
+fn moment(text: &str, now: Stamp, zone: Zone) -> Option<Stamp> {
     if let Some(span) = text.strip_suffix(" ago") {
         return Some(Stamp { seconds: now.seconds.checked_sub(seconds(span)?)?, nanos: now.nanos });
     }
@@ -150,7 +150,7 @@ fn day(text: &str, today: NaiveDate) -> Option<NaiveDate> {
 }
 
 /// The last instant of a day, or now where it is today's.
-fn end_of(day: NaiveDate, today: NaiveDate, now: Stamp, zone: &Zone) -> Option<Stamp> {
+fn end_of(day: NaiveDate, today: NaiveDate, now: Stamp, zone: Zone) -> Option<Stamp> {
     if day == today {
         return Some(now);
     }

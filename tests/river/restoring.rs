@@ -12,7 +12,7 @@ const START: i64 = 1_790_000_000;
 /// Between two runs.
 const STEP: i64 = 3600;
 
-/// Small numbers from a seed (SplitMix64).
+/// Small numbers from a seed (`SplitMix64`).
 struct Numbers(u64);
 
 impl Numbers {
@@ -106,7 +106,7 @@ fn edit(world: &World, numbers: &mut Numbers, round: usize) {
 fn history(world: &World, numbers: &mut Numbers, runs: usize) -> Vec<Tree> {
     let mut held = Vec::new();
     for round in 0..runs {
-        for _ in 0..1 + numbers.below(5) {
+        for _ in 0..=numbers.below(5) {
             edit(world, numbers, round);
         }
         fs::write(world.source.join("always"), round.to_string()).unwrap();
@@ -342,8 +342,7 @@ fn a_catalog_that_was_tampered_with_leads_nowhere() {
     world.files([("victim", "victim"), ("S2/x", "x")]);
     let catalog = rusqlite::Connection::open(world.path("T/.twinlane/catalog.db")).unwrap();
     for path in ["../victim", "/etc/passwd", "d/../../victim", "a//b", ""] {
-        let statement =
-            "INSERT INTO displaced VALUES (CAST(?1 AS BLOB), ?2, 'file', 6, 0, 0, NULL, NULL, 1, NULL, NULL, NULL)";
+        let statement = "INSERT INTO displaced VALUES (CAST(?1 AS BLOB), ?2, 'file', 6, 0, 0, NULL, NULL, 1, NULL, NULL, NULL)";
         catalog.execute(statement, (path, run_id(1))).unwrap();
         let statement = "INSERT OR REPLACE INTO entries VALUES
             (CAST(?1 AS BLOB), 'file', 6, 0, 0, 0, 0, 1, NULL, ?2, NULL, NULL)";

@@ -34,14 +34,14 @@ pub struct RestoreOrder {
     /// As of when.
     pub when: When,
     /// Where to.
-    pub into: Into,
+    pub into: Goal,
     /// What becomes of content that is not what it was.
     pub damaged: Damaged,
 }
 
 /// Where restored entries go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Into {
+pub enum Goal {
     /// Below this folder, absolute; it is absent or empty.
     Directory(PathBuf),
     /// To where they came from: the rule's source.
@@ -78,8 +78,8 @@ impl From<RuleOutcome> for RestoreStop {
 }
 
 impl RestoreStop {
-    fn usage(message: impl ToString, help: impl ToString) -> Self {
-        Self::Usage { message: message.to_string(), help: help.to_string() }
+    fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), help: help.into() }
     }
 
     fn stopped(error: &dyn std::error::Error) -> Self {
@@ -175,8 +175,8 @@ impl Restoration {
         let newest = reached.store.newest_run().map_err(|error| RestoreStop::stopped(&error))?;
         let run = past(RunId::at(session.clock.now(), None), newest);
         let lock = match order.into {
-            Into::Directory(_) => share(&reached.store)?,
-            Into::Source => Some(hold(session, run, &reached.store, &reached.place, sink)?),
+            Goal::Directory(_) => share(&reached.store)?,
+            Goal::Source => Some(hold(session, run, &reached.store, &reached.place, sink)?),
         };
         let mut notes = Vec::new();
         let view = match reached.store.view().map_err(|error| RestoreStop::stopped(&error))? {
@@ -318,19 +318,21 @@ impl Target {
 }
 
 /// The place to write to: outside all destinations, and absent or empty, unless it is the source.
-fn target(rule: &Rule, into: &Into) -> Result<Target, RestoreStop> {
+fn target(rule: &Rule, into: &Goal) -> Result<Target, RestoreStop> {
     let refused = |refusal| RestoreStop::Ended(RuleOutcome::refused(refusal));
     let path = match into {
-        Into::Source => {
+        Goal::Source => {
             let root = source_root(rule).map_err(refused)?;
             return outside(&root).map(|()| Target::Source(root));
         }
-        Into::Directory(path) => path,
+        Goal::Directory(path) => path,
     };
     let root = match root_at("folder", path) {
         Ok(root) => root,
         Err(super::Refusal::Missing { .. }) => return to_make(path),
-        Err(refusal) => return Err(RestoreStop::usage(refusal, "give a folder that is absent or empty")),
+        Err(refusal) => {
+            return Err(RestoreStop::usage(refusal.to_string(), "give a folder that is absent or empty"));
+        }
     };
     outside(&root)?;
     let mut first = None;
@@ -352,7 +354,8 @@ fn target(rule: &Rule, into: &Into) -> Result<Target, RestoreStop> {
 
 fn to_make(path: &Path) -> Result<Target, RestoreStop> {
     let help = "the folder itself may be absent, the one above it may not";
-    let parent = parent_root("folder", path).map_err(|refusal| RestoreStop::usage(refusal, help))?;
+    let parent =
+        parent_root("folder", path).map_err(|refusal| RestoreStop::usage(refusal.to_string(), help))?;
     outside(&parent)?;
     let name = path.file_name().map(|name| crate::platform::path_bytes(Path::new(name)).to_vec());
     let Some(name) = name.filter(|name| matches!(parent.directory.find(name), Ok(None))) else {

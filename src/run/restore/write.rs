@@ -147,7 +147,7 @@ impl Writer<'_, '_> {
             }
         };
         let Some(staged) = self.staged(want, origin, &from, &to)? else { return Ok(()) };
-        self.land(want, staged, &to, landing)
+        self.land(want, &staged, &to, landing)
     }
 
     /// The entry under a stage name; `None` where its content is not what it was, and it is to be left out then.
@@ -180,13 +180,13 @@ impl Writer<'_, '_> {
         Ok(Some(staged))
     }
 
-    fn land(&mut self, want: &Want, staged: Staged, to: &Dir, landing: Landing) -> Result<(), Hitch> {
+    fn land(&mut self, want: &Want, staged: &Staged, to: &Dir, landing: Landing) -> Result<(), Hitch> {
         let (meta, content) = (staged.meta, staged.digest.is_some());
         let name = want.path.name();
         if let (Landing::Over, Some(keeper)) = (landing, &mut self.keeper)
             && let Err(hitch) = keeper.keep(to, &want.path)
         {
-            Bringer::discard(&staged, to);
+            Bringer::discard(staged, to);
             return Err(hitch);
         }
         let landed = self.bringer.land(staged, to, name, landing);
@@ -298,8 +298,8 @@ impl Writer<'_, '_> {
 
     fn dress(&self, made: &Made) -> Result<(), Hitch> {
         let to = self.to.open_below(&made.path).map_err(|error| hitch("open the directory", &error))?;
-        let Some((shelf, path)) = &made.like else { return self.bringer.sync_directory(&to) };
-        let from = match shelf {
+        let Some((origin, path)) = &made.like else { return self.bringer.sync_directory(&to) };
+        let from = match origin {
             Shelf::Live => self.from.open_below(path).map_err(|error| hitch("look at the directory", &error)),
             Shelf::Version(run) => self
                 .store

@@ -293,20 +293,17 @@ impl Past {
         let is_directory = meta.kind == Kind::Directory;
         let line = self.lines.get_mut(&path);
         let span = line.and_then(|line| line.spans.iter_mut().find(|span| span.until == run));
-        let whole = match span {
-            Some(span) => {
-                let kept = matches!(span.whereabouts, Whereabouts::Lost(_));
-                if span.kind == meta.kind.word() && !matches!(span.whereabouts, Whereabouts::Moved(_)) {
-                    span.whereabouts = Whereabouts::Version(meta);
-                }
-                whole || is_directory && kept
+        let whole = if let Some(span) = span {
+            let kept = matches!(span.whereabouts, Whereabouts::Lost(_));
+            if span.kind == meta.kind.word() && !matches!(span.whereabouts, Whereabouts::Moved(_)) {
+                span.whereabouts = Whereabouts::Version(meta);
             }
-            None => {
-                if !is_directory || whole {
-                    self.lines.entry(path.clone()).or_default().spans.push(untold(run, meta));
-                }
-                whole
+            whole || is_directory && kept
+        } else {
+            if !is_directory || whole {
+                self.lines.entry(path.clone()).or_default().spans.push(untold(run, meta));
             }
+            whole
         };
         is_directory.then_some((path, whole))
     }

@@ -67,12 +67,12 @@ impl Bed {
         let then = ground.held(&rel(within), When::Run(run(number))).unwrap();
         let wants = then.wants.iter().filter(|want| !want.path.is_root()).map(|want| {
             let origin = want.origin.as_ref().unwrap();
-            let shelf = match origin.shelf {
+            let place = match origin.shelf {
                 Shelf::Live => "live".to_owned(),
                 Shelf::Version(run) => run.to_string(),
             };
             let digest = want.expected.digest.map_or(0, |digest| digest.0[0]);
-            format!("{} = {shelf}/{} #{digest}", want.path, origin.path)
+            format!("{} = {place}/{} #{digest}", want.path, origin.path)
         });
         wants.chain(then.missing.iter().map(|missing| format!("{} lost", missing.path))).collect()
     }
