@@ -179,7 +179,13 @@ impl<'a> CopySink<'a> {
                     ),
                 ]
             }
-            (RuleOutcome::Done, _) => vec![format!("next: twinlane {} --dry-run", self.words.join(" "))],
+            (RuleOutcome::Done, [Mapped { absolute: (_, destination), .. }]) => {
+                vec![format!("next: ls -lA {}", typeable(destination))]
+            }
+            (RuleOutcome::Done, [Mapped { absolute: (_, destination), .. }, ..]) => {
+                let folder = destination.parent().unwrap_or(destination);
+                vec![format!("next: ls -lA {}", typeable(folder))]
+            }
             (RuleOutcome::Stopped { .. } | RuleOutcome::Interrupted(_), _) => {
                 vec!["what was copied is whole; the next copy goes on from there".to_owned(), again]
             }

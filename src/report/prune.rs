@@ -51,8 +51,13 @@ fn versions(number: u64) -> String {
 }
 
 fn sentence(report: &PruneReport, pruning: Pruning) -> String {
-    let stay = if pruning == Pruning::Rehearsed { "there are" } else { "there stay" };
-    let left = format!("{stay} {}, {}", versions(number(&report.left)), bytes(&report.left));
+    let kept = versions(number(&report.left));
+    let stay = match (pruning, number(&report.left)) {
+        (Pruning::Rehearsed, _) => format!("there are {kept}"),
+        (Pruning::Real, 1) => format!("{kept} stays"),
+        (Pruning::Real, _) => format!("{kept} stay"),
+    };
+    let left = format!("{stay}, {}", bytes(&report.left));
     match (report.pruned, pruning) {
         (None, _) => format!("the rule keeps no versions, so none are ever due · {left}"),
         (Some(pruned), _) if pruned.versions == 0 => format!("nothing is due · {left}"),
