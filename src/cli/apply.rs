@@ -50,13 +50,10 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Apply) -> Result<Exit, Cl
         .map_err(|error| CliError::stopped("cannot listen for signals").because(&error))?;
     let state = state_of(terminal)?;
     let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
         signals: Some(&signals),
         accepted: &accepted,
         limits: &limits,
+        ..Session::new(terminal.environment, Clock::system(), &state, &cancel)
     };
     say(terminal, name, &file.header);
     let mut exits = Vec::new();

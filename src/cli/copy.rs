@@ -81,13 +81,8 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Copy) -> Result<Exit, Cli
     // Nothing can be opened below it, which is said when it is tried.
     let state = state_directory(terminal.environment).unwrap_or_else(|| PathBuf::from("/proc/self/no-home"));
     let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
         signals: Some(&signals),
-        accepted: &[],
-        limits: &[],
+        ..Session::new(terminal.environment, Clock::system(), &state, &cancel)
     };
     let ready = prepare_copy(&session, &request).map_err(|error| refused(&error))?;
     let form = match terminal.form {

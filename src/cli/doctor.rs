@@ -26,15 +26,7 @@ pub(super) struct Doctor {
 pub(super) fn run(terminal: &mut Terminal, arguments: &Doctor) -> Result<Exit, CliError> {
     let cancel = Cancel::new();
     let state = state_of(terminal)?;
-    let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
-        signals: None,
-        accepted: &[],
-        limits: &[],
-    };
+    let session = Session::new(terminal.environment, Clock::system(), &state, &cancel);
     let trying = if arguments.probe { Trying::Probe } else { Trying::Look };
     let mut diagnoses = Vec::new();
     for path in &arguments.paths {

@@ -41,13 +41,9 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Explain) -> Result<Exit, 
     let (accepted, limits) = (arguments.allowed.accepted(), arguments.allowed.limits());
     let state = state_of(terminal)?;
     let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
-        signals: None,
         accepted: &accepted,
         limits: &limits,
+        ..Session::new(terminal.environment, Clock::system(), &state, &cancel)
     };
     let here = terminal.environment.working_directory().ok();
     let call = chosen.argument.call(arguments.allowed.flags());

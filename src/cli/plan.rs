@@ -28,13 +28,10 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Plan) -> Result<Exit, Cli
     let (accepted, limits) = (arguments.allowed.accepted(), arguments.allowed.limits());
     let state = state_of(terminal)?;
     let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
         signals: signals.as_ref(),
         accepted: &accepted,
         limits: &limits,
+        ..Session::new(terminal.environment, Clock::system(), &state, &cancel)
     };
     let mut exits = Vec::new();
     let (mut changes, mut carried) = (0, 0);

@@ -33,13 +33,8 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Prune) -> Result<Exit, Cl
         .map_err(|error| CliError::stopped("cannot listen for signals").because(&error))?;
     let state = state_of(terminal)?;
     let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
         signals: Some(&signals),
-        accepted: &[],
-        limits: &[],
+        ..Session::new(terminal.environment, Clock::system(), &state, &cancel)
     };
     let pruning = if arguments.dry_run { Pruning::Rehearsed } else { Pruning::Real };
     let mut exits = Vec::new();

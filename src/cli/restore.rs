@@ -88,15 +88,8 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Restore) -> Result<Exit, 
     let signals = watch_signals(cancel.clone())
         .map_err(|error| CliError::stopped("cannot listen for signals").because(&error))?;
     let state = state_of(terminal)?;
-    let session = Session {
-        environment: terminal.environment,
-        clock,
-        state: &state,
-        cancel: &cancel,
-        signals: Some(&signals),
-        accepted: &[],
-        limits: &[],
-    };
+    let session =
+        Session { signals: Some(&signals), ..Session::new(terminal.environment, clock, &state, &cancel) };
     let damaged = if arguments.damaged { Damaged::Restore } else { Damaged::LeaveOut };
     let order = RestoreOrder { paths: arguments.paths.clone(), when, into, damaged };
     let call = chosen.argument.call(Vec::new());

@@ -24,13 +24,10 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Run) -> Result<Exit, CliE
     let (accepted, limits) = (arguments.allowed.accepted(), arguments.allowed.limits());
     let state = state_of(terminal)?;
     let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
         signals: Some(&signals),
         accepted: &accepted,
         limits: &limits,
+        ..Session::new(terminal.environment, Clock::system(), &state, &cancel)
     };
     let mut exits = Vec::new();
     for Chosen { loaded, rule, argument } in &jobs {

@@ -118,13 +118,9 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Verify) -> Result<Exit, C
     let accepted: Vec<Accept> = arguments.accept.iter().map(|_| Accept::Destination).collect();
     let state = state_of(terminal)?;
     let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
         signals: Some(&signals),
         accepted: &accepted,
-        limits: &[],
+        ..Session::new(terminal.environment, Clock::system(), &state, &cancel)
     };
     let asked = asked(&target, arguments);
     let form = match terminal.form {

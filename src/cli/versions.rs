@@ -34,15 +34,7 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Versions) -> Result<Exit,
     let job = &chosen.loaded.job;
     let cancel = Cancel::new();
     let state = state_of(terminal)?;
-    let session = Session {
-        environment: terminal.environment,
-        clock: Clock::system(),
-        state: &state,
-        cancel: &cancel,
-        signals: None,
-        accepted: &[],
-        limits: &[],
-    };
+    let session = Session::new(terminal.environment, Clock::system(), &state, &cancel);
     let call = chosen.argument.call(Vec::new());
     let report = match versions(&session, job, rule, arguments.path.as_deref()) {
         Ok(report) => report,

@@ -37,6 +37,14 @@ pub struct Session<'a> {
     pub limits: &'a [LimitOverride],
 }
 
+impl<'a> Session<'a> {
+    /// A session in which nothing is accepted, no limit is put over another, and no signal is listened for.
+    #[must_use]
+    pub fn new(environment: Environment, clock: Clock, state: &'a Path, cancel: &'a Cancel) -> Self {
+        Self { environment, clock, state, cancel, signals: None, accepted: &[], limits: &[] }
+    }
+}
+
 impl Session<'_> {
     pub(super) fn accepts(&self, what: Accept) -> bool {
         self.accepted.contains(&what)

@@ -4,11 +4,10 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::encoding::{from_fields, to_fields};
 use super::home::{Unreadable, read_record};
 use super::{Store, StoreError, failed, optional};
 use crate::job::Mode;
-use crate::value::{Case, Place, RelPath, RunId, Stamp};
+use crate::value::{Case, Place, RelPath, RunId, Stamp, from_fields, to_fields};
 
 const ID: &[u8] = b"id";
 const ID_NEW: &[u8] = b"id.new";

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 mod catalog;
 mod directories;
-mod encoding;
 mod home;
 mod identity;
 mod lock;

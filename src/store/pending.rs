@@ -5,9 +5,8 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::encoding::{from_fields, to_fields};
 use crate::platform::{Access, Attributes as _, Dir, File};
-use crate::value::{Kind, RelPath, RunId, StageName};
+use crate::value::{Kind, RelPath, RunId, StageName, from_fields, to_fields};
 
 pub(super) const PENDING: &[u8] = b"pending";
 const FORMAT: u32 = 1;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::value::{Kind, Meta, RelPath, Stamp, escape, from_base64, to_base64};
+use crate::value::{Kind, Meta, RelPath, Stamp, escape, from_fields, to_fields};
 
 use super::words::{KINDS, value_of, word_of};
 
@@ -256,23 +256,6 @@ pub(super) fn is_plain(text: &str) -> bool {
 /// A text that can be shown as it stands.
 pub(super) fn plain(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { escape(text.as_bytes()) }
-}
-
-/// Bytes as the two fields `X` and `X_b64`, of which one is given.
-pub(super) fn to_fields(bytes: &[u8]) -> (Option<String>, Option<String>) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => (Some(text.to_owned()), None),
-        Err(_) => (None, Some(to_base64(bytes))),
-    }
-}
-
-/// The bytes of both fields; `None` where both or neither are given, the base64 is none, or the bytes could have been text.
-pub(super) fn from_fields(text: Option<&str>, base64: Option<&str>) -> Option<Vec<u8>> {
-    match (text, base64) {
-        (Some(text), None) => Some(text.as_bytes().to_vec()),
-        (None, Some(text)) => from_base64(text).filter(|bytes| std::str::from_utf8(bytes).is_err()),
-        _ => None,
-    }
 }
 
 /// A path below a root as two fields; the root itself is `.`, which no entry can be called.

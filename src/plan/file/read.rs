@@ -7,11 +7,11 @@ use crate::plan::{
     Action, ActionKind, DirectoryId, LimitCheck, NONE, Plan, PlannedConflict, PlannedDirectory, Reason,
     Totals,
 };
-use crate::value::{Kind, Meta, RelPath, StageName, Stamp};
+use crate::value::{Kind, Meta, RelPath, StageName, Stamp, from_fields};
 
 use super::lines::{
     ActionLine, ConflictLine, DirectoryLine, EndLine, HeaderLine, LimitLine, Line, MetaLine, NoticeLine,
-    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, from_fields, is_plain, path_of,
+    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, is_plain, path_of,
 };
 use super::words::{
     ACTIONS, CONFLICTS, COUNTS, EXTENTS, KINDS, LIMITS, METADATA, MODES, PARTS, POWER_CUTS, REASONS, SIDES,

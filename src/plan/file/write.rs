@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::compare::{Conflict, MetaDifference, Notice, Problem};
 use crate::plan::{Action, LimitCheck, Plan, PlannedConflict, PlannedDirectory, Reason};
-use crate::value::RelPath;
+use crate::value::{RelPath, to_fields};
 
 use super::lines::{
     ActionLine, ConflictLine, DirectoryLine, EndLine, HeaderLine, LimitLine, Line, MetaLine, NoticeLine,
-    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, path_fields, plain, to_fields,
+    PathLine, ProblemLine, RuleLine, SightLine, SumsLine, path_fields, plain,
 };
 use super::words::{
     COUNTS, EXTENTS, KINDS, METADATA, MODES, PARTS, POWER_CUTS, REASONS, SIDES, UNHELD, word_of,

@@ -1,20 +1,22 @@
 //! Bytes as JSON text: UTF-8 as it is, anything else as base64.
 
-use crate::value::{from_base64, to_base64};
+use super::{from_base64, to_base64};
 
 /// The two fields, `X` and `X_b64`, of which exactly one is given.
-pub(super) fn to_fields(bytes: &[u8]) -> (Option<String>, Option<String>) {
+#[must_use]
+pub fn to_fields(bytes: &[u8]) -> (Option<String>, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (Some(text.to_owned()), None),
         Err(_) => (None, Some(to_base64(bytes))),
     }
 }
 
-/// The bytes of the two fields; `None` where both or neither are given, or the base64 is none.
-pub(super) fn from_fields(text: Option<&str>, base64: Option<&str>) -> Option<Vec<u8>> {
+/// The bytes of the two fields; `None` where both or neither are given, the base64 is none, or the bytes could have been text.
+#[must_use]
+pub fn from_fields(text: Option<&str>, base64: Option<&str>) -> Option<Vec<u8>> {
     match (text, base64) {
         (Some(text), None) => Some(text.as_bytes().to_vec()),
-        (None, Some(text)) => from_base64(text),
+        (None, Some(text)) => from_base64(text).filter(|bytes| std::str::from_utf8(bytes).is_err()),
         _ => None,
     }
 }
@@ -33,5 +35,6 @@ mod tests {
         assert_eq!(from_fields(None, None), None);
         assert_eq!(from_fields(Some("a"), Some("Zg==")), None);
         assert_eq!(from_fields(None, Some("Zg")), None);
+        assert_eq!(from_fields(None, Some("Zg==")), None, "it is text");
     }
 }
