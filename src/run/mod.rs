@@ -14,6 +14,7 @@
 
 mod apply;
 mod approach;
+mod catch_up;
 mod copy;
 mod doctor;
 mod events;

@@ -8,6 +8,7 @@ use crate::plan::{Plan, Totals};
 use crate::store::{Catalog, Pruned, Store, StoreError};
 use crate::value::{ByteCount, Place, RunId, Zone};
 
+use super::catch_up::untold;
 use super::roots::Root;
 use super::survey::{interrupted, start_writing_engine};
 use super::{Event, Gauge, RuleOutcome, RuleReport, Session, Sink};
@@ -66,8 +67,12 @@ fn carried(work: &Work<'_>, sink: &mut dyn Sink) -> Result<Outcome, RuleOutcome>
     let (run, store) = (work.run, work.store);
     let stopped = |error: StoreError| RuleOutcome::stopped(&error);
     make_room(work).map_err(stopped)?;
+    let untold = untold(work).map_err(stopped)?;
     store.begin(run).map_err(stopped)?;
     let (mut catalog, said) = store.catalog(run).map_err(stopped)?;
+    for (run, changes) in &untold {
+        catalog.apply(*run, changes).map_err(stopped)?;
+    }
     if let Some(text) = said {
         sink.event(&Event::Note { text: &text });
     }

@@ -23,6 +23,7 @@ mod explain;
 mod extends;
 mod failures;
 mod guidance;
+mod killed;
 mod moves;
 mod output;
 mod places;

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::{Access, Attributes as _, File, Node, Xattr, attributes, raw, statx};
 use crate::platform::fault::{self, Call};
-use crate::value::{Kind, Meta, RelPath};
+use crate::value::{Kind, Meta, RelPath, Stamp};
 
 /// A handle to a directory, opened for listing.
 #[derive(Debug)]
@@ -169,6 +169,14 @@ impl Dir {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// When the entry of a name was made; `None` where the file system does not know.
+    ///
+    /// # Errors
+    /// Those of `statx(2)`.
+    pub fn born(&self, name: &[u8]) -> io::Result<Option<Stamp>> {
+        statx::born_at(&self.fd, name)
     }
 
     /// The text of a symlink.

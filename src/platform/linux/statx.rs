@@ -60,6 +60,14 @@ pub(super) fn stat_at(directory: impl AsFd, name: &[u8]) -> io::Result<Meta> {
     meta_of(&rustix::fs::statx(directory, name, flags, StatxFlags::BASIC_STATS)?)
 }
 
+/// When `name` in an open directory was made, where the file system knows it.
+pub(super) fn born_at(directory: impl AsFd, name: &[u8]) -> io::Result<Option<Stamp>> {
+    fault::pass_read(Call::Stat, name)?;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let statx = rustix::fs::statx(directory, name, flags, StatxFlags::BTIME)?;
+    Ok((statx.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| stamp(statx.stx_btime)))
+}
+
 /// Metadata of an open handle.
 pub(super) fn stat_handle(handle: impl AsFd) -> io::Result<Meta> {
     fault::pass_read(Call::Stat, b"")?;

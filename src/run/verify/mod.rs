@@ -10,8 +10,8 @@ mod pick;
 mod read;
 mod reading;
 mod remember;
-mod survey;
-mod walk;
+pub(super) mod survey;
+pub(super) mod walk;
 
 pub use list::{ListOf, verify_list};
 pub use model::{

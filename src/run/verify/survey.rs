@@ -232,7 +232,7 @@ impl Survey<'_> {
 }
 
 /// An entry by its path below a directory, following no symlink.
-pub(super) fn find(root: &Dir, path: &RelPath) -> io::Result<Option<Meta>> {
+pub(in crate::run) fn find(root: &Dir, path: &RelPath) -> io::Result<Option<Meta>> {
     let directory = match root.open_below(&path.parent().unwrap_or_default()) {
         Ok(directory) => directory,
         Err(error) if is_absence(&error) => return Ok(None),

@@ -11,7 +11,7 @@ use crate::value::{Kind, Meta, RelPath};
 
 /// What a walk meets.
 #[derive(Debug)]
-pub(super) enum Met {
+pub(in crate::run) enum Met {
     /// An entry of any kind.
     Entry(RelPath, Meta),
     /// A name, or a directory with all below it, that cannot be looked at.
@@ -46,18 +46,18 @@ impl Step {
 
 /// A walk over all that Twinlane may have written below a root.
 #[derive(Debug)]
-pub(super) struct Walk<'a> {
+pub(in crate::run) struct Walk<'a> {
     root: &'a Dir,
     levels: Vec<Level>,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(root: &'a Dir) -> Self {
+    pub(in crate::run) fn new(root: &'a Dir) -> Self {
         Self { root, levels: vec![vec![Step::Below(RelPath::root())]] }
     }
 
     /// The next entry; `None` at the end.
-    pub(super) fn next(&mut self) -> Option<Met> {
+    pub(in crate::run) fn next(&mut self) -> Option<Met> {
         loop {
             let level = self.levels.last_mut()?;
             match level.pop() {
