@@ -13,6 +13,7 @@ use crate::value::Cancel;
 
 use super::arguments::Allowed;
 use super::error::CliError;
+use super::find::find_named;
 use super::load::{Seen, absolute, check_trusted, load_file};
 use super::plan_file;
 use super::run::state_of;
@@ -59,7 +60,7 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Apply) -> Result<Exit, Cl
     let mut exits = Vec::new();
     for (loaded, plans) in &work {
         let (verbosity, progress) = (terminal.verbosity, terminal.progress);
-        let call = call(loaded, plans, arguments);
+        let call = call(terminal, loaded, plans, arguments);
         let output = &mut terminal.output;
         let mut sink: Box<dyn Sink + '_> = match terminal.form {
             Form::Text => Box::new(TextSink::new(output, verbosity, progress, call)),
@@ -138,12 +139,17 @@ fn say(terminal: &mut Terminal, name: &str, header: &PlanFileHeader) {
     }
 }
 
-/// How the job is asked for in the commands that follow: by its file, since the plan may be applied elsewhere.
-fn call(loaded: &Loaded, plans: &[Given<'_>], arguments: &Apply) -> Call {
+/// How the job is asked for in the commands that follow: by its file, since the plan may be applied elsewhere, or by the name that
+/// leads to this file here.
+fn call(terminal: &Terminal, loaded: &Loaded, plans: &[Given<'_>], arguments: &Apply) -> Call {
     let only = match plans {
         [one] if loaded.job.rules.len() > 1 => Some(one.rule.name.as_str()),
         _ => None,
     };
-    let job = loaded.job.file.to_string_lossy();
+    let name = find_named(terminal.environment, &loaded.job.name);
+    let job = match name {
+        Ok(file) if file == loaded.job.file => loaded.job.name.clone(),
+        _ => loaded.job.file.to_string_lossy().into_owned(),
+    };
     Call::new(&job, only, arguments.allowed.flags()).applying(&arguments.file)
 }

@@ -1,5 +1,6 @@
 //! `doctor`: what a place is and can do, and what follows from it.
 
+use std::error::Error as _;
 use std::path::PathBuf;
 
 use crate::platform::Clock;
@@ -32,9 +33,12 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Doctor) -> Result<Exit, C
     for path in &arguments.paths {
         let path = absolute(terminal, path)?;
         let found = diagnose(&session, &path, trying).map_err(|error| {
-            CliError::usage(error.to_string())
-                .because(&error)
-                .help("give a directory that is there and may be read")
+            let said = CliError::usage(error.to_string());
+            let said = match error.source() {
+                Some(cause) => said.because(cause),
+                None => said,
+            };
+            said.help("give a directory that is there and may be read")
         })?;
         match terminal.form {
             Form::Json => terminal.output.line(&doctor_json(&found).to_string()),
@@ -43,9 +47,11 @@ pub(super) fn run(terminal: &mut Terminal, arguments: &Doctor) -> Result<Exit, C
         diagnoses.push(found);
     }
     if terminal.form == Form::Text
-        && let Some(next) = after_doctor(&diagnoses)
+        && let Some(lines) = after_doctor(&diagnoses)
     {
-        terminal.output.line(&next);
+        for line in lines {
+            terminal.output.line(&line);
+        }
     }
     Ok(Exit::Done)
 }

@@ -108,6 +108,10 @@ fn in_our_words(error: &clap::Error, environment: Environment) -> Option<CliErro
                 "`twinlane plan {word}` shows what a run would do, `twinlane run {word}` does it"
             )))
         }
+        (ErrorKind::TooFewValues, _) => Some(
+            CliError::usage("`copy` needs what is to be copied, and last the folder that receives it")
+                .help("such as `twinlane copy Documents /mnt/stick`; `twinlane copy --help` shows all forms"),
+        ),
         (ErrorKind::MissingRequiredArgument, _) if lacks(error, "FILE") => Some(
             CliError::usage("a plan file is required").help("`twinlane plan JOB --out FILE` writes one"),
         ),

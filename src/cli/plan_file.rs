@@ -8,11 +8,12 @@ use crate::plan::{
     BEGINNING, LINE_BYTES_MAX, PlanFile, PlanFileError, PlanFileHeader, PlanReader, PlanWriter, resolved,
 };
 use crate::platform::{Clock, NewFile, begins_with, read_lines};
-use crate::report::{Verbosity, plan_file_json, plan_file_text};
+use crate::report::{Verbosity, plan_file_json, plan_file_text, shell_word};
 use crate::run::{Exit, PlanReport};
 
 use super::arguments::Allowed;
 use super::error::CliError;
+use super::find::is_job;
 use super::load::absolute;
 use super::terminal::{Form, Terminal};
 
@@ -88,10 +89,14 @@ pub(super) fn read(terminal: &Terminal, name: &str) -> Result<PlanFile, CliError
     // One byte more than a line may have, and its end.
     let lines = read_lines(&path, LINE_BYTES_MAX + 2, &mut |line| reader.take(line));
     let lines = lines.map_err(|error| {
-        CliError::usage(format!("cannot read the plan file `{}`", path.display())).because(&error)
+        CliError::usage(format!("cannot read the plan file `{}`", path.display()))
+            .because(&error)
+            .help("`twinlane plan JOB --out FILE` writes one")
     })?;
     lines.and_then(|()| reader.finish()).map_err(|error| {
+        let of_a_job = format!("a job file is carried out with `twinlane run {}`", shell_word(name));
         let help = match &error {
+            PlanFileError::Empty | PlanFileError::Other if is_job(&path) => of_a_job.as_str(),
             PlanFileError::Newer { .. } => "apply it with the Twinlane that made it, or make a new plan",
             PlanFileError::Empty | PlanFileError::Other => "`twinlane plan JOB --out FILE` writes one",
             PlanFileError::Line { .. } | PlanFileError::CutOff { .. } | PlanFileError::Changed => {

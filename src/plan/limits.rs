@@ -6,7 +6,7 @@ use crate::value::Place;
 use super::{LimitCheck, Plan, Terms, Totals};
 
 /// Below so many entries a share says little: a few changes pass whatever it is.
-pub const SMALL_BASE: u64 = 20;
+const SMALL_BASE: u64 = 20;
 /// Removals that pass in a small destination (DESIGN §7).
 const SMALL_REMOVE: u64 = 5;
 /// Replacements that pass in a small destination (DESIGN §7).
@@ -25,6 +25,19 @@ pub(super) fn check_limits(
         entries("replace", limits.replace, totals.replaced_entries, base, SMALL_REPLACE),
         room(limits.min_free, terms.place, totals.allocated.saturating_sub(freed_bytes)),
     ]
+}
+
+impl LimitCheck {
+    /// What is to be said behind the limit as written where a small destination allows more: `, but 5 of fewer than 20`.
+    #[must_use]
+    pub fn small_base_words(&self) -> String {
+        match self.allowed {
+            Some(allowed) if self.base < SMALL_BASE && allowed > 0 && self.written.ends_with('%') => {
+                format!(", but {allowed} of fewer than {SMALL_BASE}")
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 impl Plan {

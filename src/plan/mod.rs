@@ -34,6 +34,5 @@ pub use file::{
 #[cfg(test)]
 use file::{action_words, reason_words};
 pub use json::put_path;
-pub use limits::SMALL_BASE;
 pub use model::*;
 pub use seal::{Terms, User, seal};

@@ -23,12 +23,13 @@ pub fn doctor_text(output: &mut Output, diagnosis: &Diagnosis) {
 
 /// What to do next, once all was said.
 #[must_use]
-pub fn after_doctor(diagnoses: &[Diagnosis]) -> Option<String> {
+pub fn after_doctor(diagnoses: &[Diagnosis]) -> Option<[String; 2]> {
     let guessed = diagnoses.iter().find(|diagnosis| diagnosis.knowledge != Knowledge::Tried)?;
     let path = super::call::shell_word(&guessed.path.to_string_lossy());
-    Some(format!(
-        "`twinlane doctor --probe {path}` tries it out with small files of its own, and removes them again."
-    ))
+    Some([
+        "small files of Twinlane's own try the rest out, and are removed again:".to_owned(),
+        format!("next: twinlane doctor --probe {path}"),
+    ])
 }
 
 /// A diagnosis for programs.

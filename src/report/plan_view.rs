@@ -168,7 +168,10 @@ fn limit_line(check: &LimitCheck) -> String {
     let planned = format!("  limit {name}: {} of {}", count(*planned), counted(*base, "entry", "entries"));
     match allowed {
         None => format!("{planned}, no limit"),
-        Some(allowed) => format!("{planned}, {} allowed ({written})", count(*allowed)),
+        Some(allowed) => {
+            let small = check.small_base_words();
+            format!("{planned}, {} allowed ({written}{small})", count(*allowed))
+        }
     }
 }
 

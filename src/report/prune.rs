@@ -57,7 +57,10 @@ fn sentence(report: &PruneReport, pruning: Pruning) -> String {
         (Pruning::Real, 1) => format!("{kept} stays"),
         (Pruning::Real, _) => format!("{kept} stay"),
     };
-    let left = format!("{stay}, {}", bytes(&report.left));
+    let left = match number(&report.left) {
+        0 => "there are no versions now".to_owned(),
+        _ => format!("{stay}, {}", bytes(&report.left)),
+    };
     match (report.pruned, pruning) {
         (None, _) => format!("the rule keeps no versions, so none are ever due · {left}"),
         (Some(pruned), _) if pruned.versions == 0 => format!("nothing is due · {left}"),

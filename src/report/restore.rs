@@ -42,8 +42,8 @@ pub fn restore_text(output: &mut Output, view: &RestoreView<'_>, verbosity: Verb
     }
     let name = output.paint(Stream::Result, Paint::Bold, &format!("{}/{}", view.job, report.rule));
     output.line(&format!("{name}  {}", report.when));
-    output.line(&format!("  from {}", report.from.display()));
-    output.line(&format!("  to   {}", report.to.display()));
+    output.line(&format!("  from  {}", report.from.display()));
+    output.line(&format!("  to    {}", report.to.display()));
     for note in &report.notes {
         output.message(&format!("note: {note}"));
     }
@@ -66,6 +66,12 @@ pub fn restore_text(output: &mut Output, view: &RestoreView<'_>, verbosity: Verb
 
 fn sentence(view: &RestoreView<'_>) -> String {
     let report = view.report;
+    if held_nothing(view) {
+        return match report.failures.len() {
+            0 => "nothing to restore: the destination held nothing then".to_owned(),
+            _ => "nothing restored".to_owned(),
+        };
+    }
     if !view.done {
         return format!(
             "{} and {} to restore, {}; nothing was written",
@@ -96,6 +102,13 @@ fn sentence(view: &RestoreView<'_>) -> String {
         parts.push(format!("stopped: {}", reasons.join(": ")));
     }
     parts.join(" · ")
+}
+
+/// Whether there is nothing to give back; a root alone is nothing.
+fn held_nothing(view: &RestoreView<'_>) -> bool {
+    let report = view.report;
+    let roots = u64::from(view.order.paths.is_empty());
+    report.entries == 0 && report.directories <= roots && report.missing.is_empty()
 }
 
 /// What was left, each with its path and cause.
@@ -157,6 +170,14 @@ pub(super) fn loss_words(loss: Loss, run: &str) -> String {
 fn next(view: &RestoreView<'_>) -> String {
     let report = view.report;
     let rule = |verb: &str, more: &[String]| view.call.of_rule(verb, &report.rule, more);
+    if held_nothing(view) {
+        let nothing_of_that_name = !report.failures.is_empty();
+        return if nothing_of_that_name {
+            rule("versions", &[".".to_owned()])
+        } else {
+            view.call.command("history")
+        };
+    }
     if !view.done {
         return rule("restore", &again(view.order));
     }

@@ -30,11 +30,11 @@ pub fn versions_text(output: &mut Output, job: &str, call: &Call, report: &Versi
             }
         }
         Displayed::Contents { path, contents } => {
-            output.line(&format!(
-                "{name}  {}, {}",
-                shown(path),
-                counted(contents.len() as u64, "content", "contents")
-            ));
+            let number = match contents.len() as u64 {
+                0 => ": nothing of that name is there, and no run has known one".to_owned(),
+                number => format!(", {}", counted(number, "content", "contents")),
+            };
+            output.line(&format!("{name}  {}{number}", shown(path)));
             for content in contents {
                 for line in content_lines(call, report, path, content) {
                     output.line(&line);
@@ -80,8 +80,7 @@ fn runs_lines(weighed: &Weighed, retention: Option<&Retention>, zone: Zone) -> V
     let mut lines: Vec<String> = weighed.runs.iter().rev().map(row).collect();
     let versions: u64 = weighed.runs.iter().map(|run| run.versions).sum();
     let bytes = ByteCount(weighed.runs.iter().map(|run| run.bytes.0).sum());
-    lines
-        .push(format!("  {} in all, {bytes} that they alone hold", counted(versions, "version", "versions")));
+    lines.push(format!("  {} in all, taking {bytes}", counted(versions, "version", "versions")));
     if weighed.distrusted_clock {
         lines.push("  something is due, but this machine's clock is not to be believed: set it".to_owned());
     } else if weighed.due_bytes.0 > 0 {
@@ -213,7 +212,7 @@ fn next(call: &Call, report: &VersionsReport) -> Option<String> {
             .find(|content| content.until.is_some() && content.at().is_some())
             .or_else(|| contents.first())
             .and_then(|content| command(call, report, path, content))
-            .or_else(|| Some(call.of_rule("versions", &report.rule, &[]))),
+            .or_else(|| Some(call.of_rule("versions", &report.rule, &[".".to_owned()]))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Action, ActionKind, LimitCheck, Plan, SMALL_BASE};
+use crate::plan::{Action, ActionKind, LimitCheck, Plan};
 use crate::value::{ByteCount, RelPath};
 
 /// A requirement or limit that does not hold. Nothing of the rule was written.
@@ -220,11 +220,7 @@ impl Exceeded {
         }
         let verb = if allowed == 1 { "is" } else { "are" };
         let noun = if *base == 1 { "entry" } else { "entries" };
-        let small = if *base < SMALL_BASE && allowed > 0 && written.ends_with('%') {
-            format!(", but {allowed} of fewer than {SMALL_BASE}")
-        } else {
-            String::new()
-        };
+        let small = self.check.small_base_words();
         format!(
             "it would {name} {planned} of {base} {noun}; {allowed} {verb} allowed (limits.{name}: {written}{small})"
         )

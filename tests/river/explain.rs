@@ -391,7 +391,7 @@ j/r: d/build
                a directory of that name: excluded by `build/`, line 6 of jobs/j.yaml
   source       not there
   destination  not there
-  verdict      none: neither side has it
+  verdict      none: neither side has it; is it spelt as on the disk?
   action       nothing will be done
   run          would go: its limits hold
 next: twinlane plan j
@@ -405,14 +405,14 @@ j/r: lost+found/x
   filter       `lost+found` belongs to Twinlane or to the system: never compared, copied or removed
   source       not there
   destination  not there
-  verdict      none: neither side has it
+  verdict      none: neither side has it; is it spelt as on the disk?
   action       nothing will be done
   run          would go: its limits hold
 j/r: .twinlane
   filter       `.twinlane` belongs to Twinlane or to the system: never compared, copied or removed
   source       not there
   destination  not there
-  verdict      none: neither side has it
+  verdict      none: neither side has it; is it spelt as on the disk?
   action       nothing will be done
   run          would go: its limits hold
 next: twinlane plan j

@@ -100,7 +100,7 @@ fn limits_are_told_in_words() {
     world
         .start(&["plan", "j", "-v"])
         .expect(0)
-        .says("limit remove: 0 of 0 entries, 5 allowed (25%)")
+        .says("limit remove: 0 of 0 entries, 5 allowed (25%, but 5 of fewer than 20)")
         .says("needed, ")
         .says("may be filled (so that 1% stays free)");
     world.start(&["plan", "j", "-v", "--limit", "min_free=none"]).expect(0).says("needed, no limit");

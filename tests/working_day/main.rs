@@ -77,13 +77,26 @@ impl Day {
         command.env("HOME", self.world.base());
         let ended = support::ended(&command.output().expect("the program starts"));
         let _ = writeln!(self.told, "\n$ twinlane {line}");
-        self.told.push_str(&self.stable(&ended.out));
+        let out = self.stable(&ended.out);
+        let out = if line.starts_with("doctor ") { of_any_disk(&out) } else { out };
+        self.told.push_str(&out);
         for line in self.stable(&ended.err).lines() {
             let _ = writeln!(self.told, "! {line}");
         }
         if ended.code != 0 {
             let _ = writeln!(self.told, "(exit code {})", ended.code);
         }
+    }
+
+    /// A second job, of two rules.
+    fn two_rules(&mut self) {
+        let rule = |name: &str, from: &str| {
+            format!("  {name}: {{mode: backup, source: ~/{from}, destination: ~/Backup/{name}}}\n")
+        };
+        let text = format!("rules:\n{}{}", rule("papers", "Documents"), rule("rescued", "rescued"));
+        std::fs::write(self.world.path(".config/twinlane/jobs/two.yaml"), &text).unwrap();
+        let _ = write!(self.told, "\n(write the job two)\n{text}");
+        self.types("run two");
     }
 
     /// Shows a file.
@@ -144,7 +157,7 @@ fn without_durations(line: &str) -> String {
 
 /// What a place allocates and has free, hosts and versions become `…`.
 fn without_rooms(line: &str) -> String {
-    const OF_THE_DISK: [&str; 4] = ["limit min_free", "stay until", "that they alone hold", "nothing is due"];
+    const OF_THE_DISK: [&str; 4] = ["limit min_free", "stay until", "in all, taking", "nothing is due"];
     if line.contains(": planned ") {
         let (before, after) = line.split_once(" on ").unwrap();
         let (_, after) = after.split_once(" (").unwrap();
@@ -159,10 +172,51 @@ fn without_rooms(line: &str) -> String {
         .iter()
         .enumerate()
         .map(|(index, word)| if is_unit(words.get(index + 1)) || is_unit(Some(word)) { "…" } else { word });
-    let stable: Vec<&str> = stable.filter(|word| !word.is_empty()).collect();
-    let indent = &line[..line.len() - line.trim_start().len()];
-    format!("{indent}{}", stable.join(" ").replace("… …", "…"))
+    let mut stable = stable.collect::<Vec<_>>().join(" ").replace("… …", "…");
+    while stable.contains("   ") {
+        stable = stable.replace("   ", "  ");
+    }
+    stable
 }
+
+/// What `doctor` says of this machine's disk becomes one `…`.
+fn of_any_disk(text: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        match (line.starts_with(' '), lines.last()) {
+            (false, _) => lines.push(line),
+            (true, Some(&"  …")) => {}
+            (true, _) => lines.push("  …"),
+        }
+    }
+    lines.into_iter().fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// What people type who have not read the help.
+const SLIPS: [&str; 22] = [
+    "day run",
+    "verfy day",
+    "run",
+    "run dya",
+    "versions day reprot.txt",
+    "versions day /etc/hosts",
+    "explain day reprot.txt",
+    "explain day",
+    "restore day report.txt",
+    "restore day reprot.txt --to rescued3",
+    "restore day --at nonsense --to rescued4",
+    "restore day --at \"2d ago\" --to rescued5",
+    "restore day --to Documents",
+    "verify nosuch",
+    "verify ./nosuch",
+    "verify Documents",
+    "verify day --sample 200%",
+    "apply .config/twinlane/jobs/day.yaml",
+    "apply nosuch.plan",
+    "copy Documents",
+    "copy nosuch Stick",
+    "doctor nosuch",
+];
 
 #[test]
 fn a_working_day() {
@@ -215,7 +269,16 @@ fn a_working_day() {
     day.types("copy Documents/report.txt Stick");
     day.types("prune day --dry-run");
     day.types("prune day");
+    day.types("doctor Backup/Documents");
     day.types("history");
+
+    day.at(18, 0, "slips of the keyboard");
+    for line in SLIPS {
+        day.types(line);
+    }
+    day.two_rules();
+    day.types("prune two --dry-run");
+    day.types("versions two");
 
     let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/working_day/day.txt");
     if std::env::var_os("TWINLANE_REGENERATE").is_some() {

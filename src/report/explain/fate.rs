@@ -15,7 +15,7 @@ pub(super) fn verdict(explained: &Explained<'_>, story: &Story) -> Option<(&'sta
     let trace = &story.trace;
     let none = |why: &str| Some(("none", why.to_owned()));
     if trace.source == Look::Absent && trace.destination == Look::Absent {
-        return none("neither side has it");
+        return none("neither side has it; is it spelt as on the disk?");
     }
     if let Some(verdict) = story.verdict {
         return Some(told(verdict));
