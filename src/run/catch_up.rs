@@ -221,12 +221,13 @@ impl<'a> Free<'a> {
     }
 }
 
-/// Which run keeps what a row speaks of, the newest first.
+/// Which run keeps what a row speaks of, the newest first. A restore into the source keeps what the destination never held.
 fn kept(row: &EntryRow, shelves: &[(RunId, Dir)]) -> Option<(RunId, Meta)> {
     shelves.iter().rev().filter(|(run, _)| row.since.is_none_or(|since| since < *run)).find_map(
         |(run, shelf)| {
             let meta = find(shelf, &row.path).ok().flatten()?;
-            (meta.kind != Kind::Directory && meta.kind.word() == row.kind).then_some((*run, meta))
+            (meta.kind != Kind::Directory && meta.kind.word() == row.kind && is_of(row, &meta))
+                .then_some((*run, meta))
         },
     )
 }
