@@ -21,6 +21,7 @@ use super::terminal::{Form, Terminal};
 
 /// `apply`.
 #[derive(Debug, Args)]
+#[command(mut_arg("remove_excluded", |flag| flag.hide(true)))]
 pub(super) struct Apply {
     /// A file that `plan --out` wrote
     #[arg(value_name = "FILE")]
@@ -32,6 +33,10 @@ pub(super) struct Apply {
 
 pub(super) fn run(terminal: &mut Terminal, arguments: &Apply) -> Result<Exit, CliError> {
     let name = arguments.file.as_str();
+    if arguments.allowed.remove_excluded {
+        return Err(CliError::usage("`apply` removes what the plan lists, and nothing else")
+            .help("make a plan that lists it: `twinlane plan JOB --remove-excluded --out FILE`"));
+    }
     check_trusted(terminal, "plan file", &absolute(terminal, Path::new(name))?)?;
     let file = plan_file::read(terminal, name)?;
     let jobs = jobs_of(terminal, &file)?;

@@ -298,7 +298,7 @@ impl Refusal {
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Self::Missing { side: "destination", .. } => Some(
-                "attach its disk, or make this folder (only the destination's last folder is made); `on_missing: skip` passes over a disk that comes and goes",
+                "attach its disk, or make this folder (a rule's first run makes its destination's last folder, and later ones make none); `on_missing: skip` passes over a disk that comes and goes",
             ),
             Self::Missing { .. } => Some(
                 "attach its disk, or correct the path in the job; `on_missing: skip` passes over a disk that comes and goes",

@@ -564,7 +564,7 @@ j/r: a.tmp
   destination  not there
   verdict      none: the rule does not speak of it
   run          would be refused: destination `$/gone` is not there
-               help: attach its disk, or make this folder (only the destination's last folder is made); `on_missing: skip` passes over a disk that comes and goes
+               help: attach its disk, or make this folder (a rule's first run makes its destination's last folder, and later ones make none); `on_missing: skip` passes over a disk that comes and goes
 next: twinlane plan j
 ",
     );

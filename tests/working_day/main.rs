@@ -71,12 +71,12 @@ impl Day {
     fn types(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let words: Vec<String> = joined(&words);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
         let mut command = self.world.command(&words);
         command.env("TWINLANE_CLOCK", self.clock.to_string()).env("TWINLANE_WORKERS", "1");
         command.env("HOME", self.world.base());
         let ended = support::ended(&command.output().expect("the program starts"));
-        let _ = writeln!(self.told, "\n$ twinlane {line}");
+        let _ = writeln!(self.told, "\n{}", format!("$ twinlane {line}").trim_end());
         let out = self.stable(&ended.out);
         let out = if line.starts_with("doctor ") { of_any_disk(&out) } else { out };
         self.told.push_str(&out);
@@ -86,6 +86,17 @@ impl Day {
         if ended.code != 0 {
             let _ = writeln!(self.told, "(exit code {})", ended.code);
         }
+    }
+
+    /// A bit of a file rots: its size and time stay.
+    fn rot(&mut self, name: &str) {
+        let path = self.world.path(name);
+        let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+        let mut content = std::fs::read(&path).unwrap();
+        content[0] ^= 1;
+        std::fs::write(&path, content).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        let _ = writeln!(self.told, "\n(a bit of {name} rots)");
     }
 
     /// A second job, of two rules.
@@ -140,19 +151,18 @@ fn shortened(content: &str) -> String {
     if content.len() > 60 { format!("{} bytes", content.len()) } else { format!("{content:?}") }
 }
 
-/// ` in 0.1 s` and what follows a duration become ` in …`.
+/// ` in 0.1 s` and what follows a duration become ` in …`, and likewise behind ` · `.
 fn without_durations(line: &str) -> String {
     const UNITS: [&str; 4] = [" ms", " s", " min", " h"];
-    let Some(start) = line.rfind(" in ") else { return line.to_owned() };
-    let (before, after) = line.split_at(start);
-    let rest = after.trim_start_matches(" in ");
+    let mark = if line.contains(" in ") { " in " } else { " · " };
+    let Some((before, rest)) = line.rsplit_once(mark) else { return line.to_owned() };
     let number: String =
         rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
     let unit = &rest[number.len()..];
     if number.is_empty() || !UNITS.iter().any(|known| unit.starts_with(known)) {
         return line.to_owned();
     }
-    format!("{before} in …")
+    format!("{before}{mark}…")
 }
 
 /// What a place allocates and has free, hosts and versions become `…`.
@@ -193,7 +203,7 @@ fn of_any_disk(text: &str) -> String {
 }
 
 /// What people type who have not read the help.
-const SLIPS: [&str; 22] = [
+const SLIPS: [&str; 24] = [
     "day run",
     "verfy day",
     "run",
@@ -213,6 +223,8 @@ const SLIPS: [&str; 22] = [
     "verify day --sample 200%",
     "apply .config/twinlane/jobs/day.yaml",
     "apply nosuch.plan",
+    "apply afternoon.plan",
+    "apply afternoon.plan --remove-excluded",
     "copy Documents",
     "copy nosuch Stick",
     "doctor nosuch",
@@ -229,6 +241,7 @@ fn a_working_day() {
     day.write("Documents/draft.tmp", "scratch\n");
     day.write("Documents/Pictures/beach.jpg", &photo);
     std::fs::create_dir(day.world.path("Backup")).unwrap();
+    day.types("");
     day.types("init day --mode mirror --source Documents --destination Backup/Documents");
     day.types("validate day");
     let job =
@@ -277,6 +290,9 @@ fn a_working_day() {
         day.types(line);
     }
     day.two_rules();
+    day.rot("Backup/papers/report.txt");
+    day.types("verify two/papers");
+    day.types("verify two/papers --against source");
     day.types("prune two --dry-run");
     day.types("versions two");
 

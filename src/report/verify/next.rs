@@ -110,6 +110,17 @@ fn mending(asked: &Asked, report: &VerifyReport) -> Vec<String> {
             "help: a run brings back what the source has; to take the destination as it is: {accept}"
         ));
     }
-    lines.push(format!("next: {}", asked.own("run", report)));
+    let is_rot_alone = counts.rot > 0 && counts.changed + counts.missing == 0;
+    let is_compared = asked.call().again("verify").contains("--against source");
+    lines.push(match asked {
+        // A run would find nothing to do.
+        Asked::Job(_) if is_rot_alone && !is_compared => {
+            format!("next: {}", asked.with(&report.rule, "--against source"))
+        }
+        _ if is_rot_alone => {
+            format!("once the rotten file is away:\nnext: {}", asked.own("run", report))
+        }
+        _ => format!("next: {}", asked.own("run", report)),
+    });
     lines
 }
