@@ -19,7 +19,10 @@ fn bc_12_same_size_and_time_other_content() {
     assert_eq!(fs::read_to_string(world.path("T/f")).unwrap(), "bbbb");
     world.is_settled();
     // The other way round: the copy was changed behind everybody's back.
+    world.start(&["verify", "j"]).expect(0);
     world.shell("printf cccc >T/f; touch -d @1000000000 T/f");
+    let told = world.start(&["verify", "j", "--json"]).expect(1).json();
+    assert!(told.iter().any(|line| line["path"] == "f"), "{told:?}");
     world.run().expect(0).says("1 replaced");
     assert_eq!(fs::read_to_string(world.path("T/f")).unwrap(), "bbbb");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 
-use crate::support::{FileSystem, World, set_mode, touch};
+use crate::support::{FileSystem, World, assert_same, set_mode, touch};
 
 const OPEN: &str = "limits: {remove: none, replace: none}";
 
@@ -167,6 +167,18 @@ fn bc_60_contents_but_not_the_directory() {
             assert_eq!((meta.mode() & 0o7777, meta.mtime()), (0o751, 981_173_106), "{pattern}");
             assert_eq!(fs::read_dir(world.path("T/proc")).unwrap().count(), 0, "{pattern}");
         }
+        world.is_settled();
+        world.start(&["restore", "j", "--to", "R"]).expect(0);
+        assert_same(&world.tree("T"), &world.tree("R"), pattern);
+        // Back into a source that has lost it.
+        world.shell("rm -r S/proc");
+        world.start(&["restore", "j", "--in-place", "--yes"]).expect(0);
+        assert_eq!(is_there(&world, "S/proc"), is_kept, "{pattern}");
+        if is_kept {
+            let meta = fs::metadata(world.path("S/proc")).unwrap();
+            assert_eq!((meta.mode() & 0o7777, meta.mtime()), (0o751, 981_173_106), "{pattern}");
+        }
+        world.run().expect(0);
         world.is_settled();
     }
 }

@@ -20,6 +20,12 @@ fn bc_14_fifo_socket_and_device() {
         run().expect(0);
         assert_eq!(world.tree("S"), world.tree("T"));
         run().expect(0).says("nothing to do");
+        for verb in ["verify j", "verify j --against source", "restore j --to R", "copy S C"] {
+            let line: Vec<&str> = ["20", program].into_iter().chain(verb.split(' ')).collect();
+            ended(&world.in_surroundings("timeout", &line).output().unwrap()).expect(0);
+        }
+        assert_eq!(world.tree("S"), world.tree("R"));
+        assert_eq!(world.tree("S"), world.tree("C/S"));
         // One special file becomes another.
         world.shell("rm S/p; mkfifo S/q; chmod 600 S/q; rm S/f; mkfifo S/f");
         run().expect(0);
@@ -59,6 +65,7 @@ fn bc_17_absolute_and_dangling_links() {
     world.files([("outside", "o")]);
     world.shell("ln -s /etc/hostname S/abs; ln -s ../outside S/rel; ln -s gone S/dang; touch -h -d @1000000000 S/dang; ln -s a//b/../c/ S/odd");
     world.settles();
+    world.comes_back();
     assert_eq!(fs::symlink_metadata(world.path("T/dang")).unwrap().mtime(), 1_000_000_000);
     // Another text of the same length and time.
     world.shell("ln -sfn ../outsids S/rel; ln -sfn gonf S/dang; touch -h -d @1000000000 S/dang");
@@ -67,24 +74,32 @@ fn bc_17_absolute_and_dangling_links() {
     // The link's own time alone.
     world.shell("touch -h -d @1000000001 S/dang");
     world.settles();
+    world.comes_back();
+    assert_eq!(fs::read_to_string(world.path("outside")).unwrap(), "o");
 }
 
 #[test]
 fn bc_18_sparse_files_on_a_small_place() {
     let mut world = World::with("mirror", OPEN);
-    if !world.mount("T", FileSystem::Tmpfs("size=200m")) {
+    if !world.mount("T", FileSystem::Tmpfs("size=200m")) || !world.mount("R", FileSystem::Tmpfs("size=200m"))
+    {
         return;
     }
     world.shell("truncate -s 5G S/img; printf x | dd of=S/img bs=1 seek=3G conv=notrunc status=none; fallocate -l 50M S/pre; truncate -s 1M S/hole");
     world.shell("truncate -s 100K S/small; printf x | dd of=S/small bs=1 seek=50K conv=notrunc status=none");
     world.start(&["run", "j", "--accept", "destination"]).expect(0);
-    let of = |name: &str| fs::metadata(world.path("T").join(name)).unwrap();
-    assert_eq!(of("img").size(), 5 << 30);
-    assert!(of("img").blocks() * 512 <= 4 << 20, "{} bytes allocated", of("img").blocks() * 512);
-    assert_eq!((of("hole").size(), of("hole").blocks()), (1 << 20, 0));
-    assert_eq!(of("pre").size(), 50 << 20);
-    world.shell("cmp S/pre T/pre; cmp S/small T/small; cmp <(tail -c +3221225472 S/img | head -c 10) <(tail -c +3221225472 T/img | head -c 10)");
+    let is_whole = |place: &str| {
+        let of = |name: &str| fs::metadata(world.path(place).join(name)).unwrap();
+        assert_eq!(of("img").size(), 5 << 30);
+        assert!(of("img").blocks() * 512 <= 4 << 20, "{place}: {} bytes allocated", of("img").blocks() * 512);
+        assert_eq!((of("hole").size(), of("hole").blocks()), (1 << 20, 0), "{place}");
+        assert_eq!(of("pre").size(), 50 << 20);
+        world.shell(&format!("cmp S/pre {place}/pre; cmp S/small {place}/small; cmp <(tail -c +3221225472 S/img | head -c 10) <(tail -c +3221225472 {place}/img | head -c 10)"));
+    };
+    is_whole("T");
     world.is_settled();
+    world.start(&["restore", "j", "--to", "R"]).expect(0);
+    is_whole("R");
 }
 
 #[test]

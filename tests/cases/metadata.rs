@@ -10,9 +10,11 @@ fn bc_01_directory_mtimes() {
     let world = World::with("mirror", OPEN);
     world.shell("mkdir -p S/a/b S/gone; echo x >S/a/b/f; touch S/gone/g; touch -d '1968-10-07 UTC' S/a/b/f S/a/b S/a S");
     world.settles();
+    world.comes_back();
     // Only a removal, and only a replaced file, below directories that keep their times.
     world.shell("echo longer >S/a/b/f; rm -r S/gone; touch -d '1968-10-07 UTC' S/a/b S/a S");
     world.settles().says("1 replaced");
+    world.comes_back();
 }
 
 const OPEN: &str = "limits: {remove: none, replace: none}";
@@ -154,12 +156,15 @@ fn bc_08_exactly_one_hour() {
     world.shell("echo longer >S/f1; touch -d '2020-01-01 UTC' S/f1");
     world.run().expect(0).says("1 replaced");
     // By content, nothing is copied; the times alone are mended.
-    let world = prepare(&format!("{OPEN}\ncompare: hash"));
-    let inode = fs::metadata(world.path("T/f1")).unwrap().ino();
-    world.shell("echo x >S/f2; touch -d '2020-01-01 UTC' S/f2");
-    world.run().expect(0).says("1 replaced");
-    assert_eq!(fs::metadata(world.path("T/f1")).unwrap().ino(), inode);
-    assert_eq!(world.tree("S"), world.tree("T"));
+    for compare in ["hash", "mtime_then_hash"] {
+        let world = prepare(&format!("{OPEN}\ncompare: {compare}"));
+        let inode = fs::metadata(world.path("T/f1")).unwrap().ino();
+        world.shell("echo x >S/f2; touch -d '2020-01-01 UTC' S/f2");
+        world.run().expect(0).says("1 replaced").says("2 with metadata mended");
+        assert_eq!(fs::metadata(world.path("T/f1")).unwrap().ino(), inode, "{compare}");
+        assert_eq!(world.tree("S"), world.tree("T"), "{compare}");
+        world.is_settled();
+    }
 }
 
 #[test]
@@ -170,6 +175,7 @@ fn bc_09_times_before_1970() {
     let world = World::with("mirror", OPEN);
     world.shell(make);
     world.settles();
+    world.comes_back();
     assert_eq!(fs::metadata(world.path("T/c")).unwrap().mtime_nsec(), 500_000_000);
     world.start(&["history", "j", "-v"]).expect(0);
     for kind in [FileSystem::Xfs, FileSystem::Btrfs, FileSystem::Ext4(&["-q", "-I", "128"])] {

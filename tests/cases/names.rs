@@ -80,6 +80,15 @@ fn bc_23_names_of_every_sign() {
     let plan = world.start(&["plan", "j", "-v"]).expect(0);
     assert!(!plan.out.contains(['\r', '\u{202e}', '\u{7f}']), "{}", plan.out);
     world.settles();
+    world.comes_back();
+    for name in names {
+        let path = format!("./{name}");
+        let explained = world.start(&["explain", "j", "--json", "--", &path]).expect(0).json();
+        assert_eq!(explained[0]["filter"]["says"], "selected", "{name:?}");
+        world.start(&["restore", "j", "--to", "one", "--", &path]).expect(0);
+        assert_eq!(fs::read_to_string(world.path("one").join(name)).unwrap(), name);
+        fs::remove_dir_all(world.path("one")).unwrap();
+    }
     // Each one changed, then each one gone.
     for name in names {
         fs::write(world.path("S").join(name), format!("{name} and more")).unwrap();
@@ -87,7 +96,11 @@ fn bc_23_names_of_every_sign() {
     world.settles();
     world.shell("rm -r S/dirs");
     world.settles();
-    world.start(&["history", "j", "-v"]).expect(0);
+    world.comes_back();
+    for verb in [&["history", "j", "-v"][..], &["versions", "j"], &["versions", "j", "dirs"]] {
+        let told = world.start(verb).expect(0);
+        assert!(!told.out.contains(['\r', '\u{202e}', '\u{7f}']), "{verb:?}: {}", told.out);
+    }
     // As patterns they are taken literally where they are escaped.
     world.job(
         "mirror",
@@ -212,6 +225,11 @@ fn bc_31_longer_than_path_max() {
     let leaf = "for i in $(seq 60); do cd $(printf 'd%.0s' $(seq 100)); done";
     world.shell(&format!("cd T; {leaf}; test \"$(cat leaf)\" = leaf"));
     world.start(&["run", "j"]).expect(0).says("nothing to do");
+    world.start(&["verify", "j"]).expect(0);
+    world.start(&["restore", "j", "--to", "R"]).expect(0);
+    world.shell(&format!("cd R; {leaf}; test \"$(cat leaf)\" = leaf"));
+    world.start(&["copy", "S", "C"]).expect(0);
+    world.shell(&format!("cd C/S; {leaf}; test \"$(cat leaf)\" = leaf"));
     world.shell(&format!("cd S; {leaf}; echo longer >leaf; ln -s x link"));
     world.run().expect(0).says("1 replaced");
     world.shell(&format!("cd T; {leaf}; test \"$(cat leaf)\" = longer"));
@@ -219,4 +237,10 @@ fn bc_31_longer_than_path_max() {
     world.run().expect(0).says("removed");
     assert!(!world.destination.join("d".repeat(100)).exists());
     world.start(&["run", "j"]).expect(0).says("nothing to do");
+    // What was displaced comes back, its path being longer than PATH_MAX too.
+    let run = world.start(&["history", "j", "--json"]).expect(0).json();
+    let ids: Vec<&str> = run.iter().filter_map(|run| run["run"].as_str().or(run["id"].as_str())).collect();
+    let first = ids.iter().min().expect("a run's id");
+    world.start(&["restore", "j", "--at", first, "--to", "then"]).expect(0);
+    world.shell(&format!("cd then; {leaf}; test \"$(cat leaf)\" = leaf"));
 }

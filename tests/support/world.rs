@@ -200,6 +200,16 @@ impl World {
         assert_eq!(before, witness(&self.destination), "the second run");
     }
 
+    /// Restores the whole destination into a new folder, and fails unless that is equal to the source and the destination is found right.
+    #[track_caller]
+    pub fn comes_back(&self) {
+        self.start(&["verify", "j"]).expect(0);
+        self.start(&["restore", "j", "--to", "restored"]).expect(0);
+        let restored = self.path("restored");
+        super::tree::assert_same(&tree(&self.source), &tree(&restored), "after the restore");
+        fs::remove_dir_all(restored).expect("the restored folder goes");
+    }
+
     /// The actions that `plan --json` lists, as JSON texts.
     #[track_caller]
     pub fn planned_actions(&self) -> Vec<String> {
