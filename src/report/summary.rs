@@ -173,7 +173,10 @@ pub(super) fn notice_words(notice: &Notice) -> String {
             format!("{} of kind {} left out", super::words::count(*count), kind.word())
         }
         Notice::StageNames { count } => {
-            format!("{} left out: their names are those of stage files", counted(*count, "entry", "entries"))
+            format!(
+                "{} left out, named as stage files of a killed run or restore (`.twinlane-<run>-<number>`)",
+                counted(*count, "entry", "entries")
+            )
         }
         Notice::Unheld { what: Unheld::Symlinks, count } => {
             format!("{} left out: the destination holds none", counted(*count, "symlink", "symlinks"))
