@@ -10,6 +10,7 @@ use crate::value::Place;
 
 use super::guards::check_apart;
 use super::identity::{SourceBefore, check_source, is_mounted};
+use super::reach::find_store;
 use super::roots::{Roots, open_roots};
 use super::welcome::{Standing, making, standing};
 use super::{Refusal, RuleOutcome, Session, Skip};
@@ -42,7 +43,7 @@ pub(super) fn approach(
     check_apart(&roots).map_err(RuleOutcome::refused)?;
     check_mounts(rule, &roots).map_err(RuleOutcome::refused)?;
     let store = match roots.target.root() {
-        Some(root) => Store::find(&root.directory).map_err(|error| RuleOutcome::stopped(&error))?,
+        Some(root) => find_store(root)?,
         None => None,
     };
     let known = match &store {

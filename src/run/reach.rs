@@ -1,6 +1,7 @@
 //! The way to a destination alone, for the verbs that need no source: `verify`, `versions`, `restore`, `prune`. No state is asked, so that
 //! a disk can be read on any machine. Writes nothing.
 
+use std::io;
 use std::path::Path;
 
 use crate::job::{Job, Rule};
@@ -43,8 +44,7 @@ pub(super) fn reach_directory(path: &Path) -> Result<Reached, RuleOutcome> {
 
 fn reached(root: Root) -> Result<Reached, RuleOutcome> {
     let none = || RuleOutcome::refused(Refusal::NoStore { path: root.shown() });
-    let store = Store::find(&root.directory).map_err(|error| RuleOutcome::stopped(&error))?;
-    let store = store.ok_or_else(none)?;
+    let store = find_store(&root)?.ok_or_else(none)?;
     let identity = match store.known().map_err(|error| RuleOutcome::stopped(&error))? {
         Known::Identity(identity) => identity,
         Known::None => return Err(none()),
@@ -55,6 +55,18 @@ fn reached(root: Root) -> Result<Reached, RuleOutcome> {
     let mut place = root.place.clone();
     identity.mend(&mut place);
     Ok(Reached { root, store, identity, place })
+}
+
+/// What runs keep at a root; `None` where none has run there.
+///
+/// Refused where it is another user's: it is for its owner alone, and so that is no accident of reading.
+pub(super) fn find_store(root: &Root) -> Result<Option<Store>, RuleOutcome> {
+    Store::find(&root.directory).map_err(|error| match error.system().map(io::Error::kind) {
+        Some(io::ErrorKind::PermissionDenied) => {
+            RuleOutcome::refused(Refusal::ClosedStore { path: root.shown() })
+        }
+        _ => RuleOutcome::stopped(&error),
+    })
 }
 
 /// Shares the destination's lock with other readers; `None` where the place has none.

@@ -116,6 +116,12 @@ pub enum Refusal {
         /// The directory.
         path: PathBuf,
     },
+    /// What runs keep there is another user's.
+    #[error("`.twinlane` in `{}` may not be read by this user: another one made this destination", .path.display())]
+    ClosedStore {
+        /// The directory.
+        path: PathBuf,
+    },
     /// There is nothing to verify against.
     #[error("`{}` cannot be verified: {reason}", .path.display())]
     NoCatalog {
@@ -262,6 +268,7 @@ impl Refusal {
             Self::Unknown { .. } => "unknown_destination",
             Self::DamagedIdentity { .. } => "damaged_id",
             Self::NoStore { .. } => "no_store",
+            Self::ClosedStore { .. } => "closed_store",
             Self::NoCatalog { .. } => "no_catalog",
             Self::LostIdentity { .. } => "lost_id",
             Self::Adoption { .. } => "adoption",
@@ -319,6 +326,9 @@ impl Refusal {
             ),
             Self::RequireMounted { .. } => Some("mount it, or take the requirement out of the job"),
             Self::ReadOnly { .. } => Some("mount it writable"),
+            Self::ClosedStore { .. } => Some(
+                "run this as the user who made it or as root; the files themselves can be copied as ever",
+            ),
             Self::Outdated { .. } => Some("make a new plan, and look at it"),
             _ => None,
         }
@@ -460,6 +470,7 @@ mod tests {
             Refusal::Unknown { path: path(), job: text(), rule: text() },
             Refusal::DamagedIdentity { path: path(), reason: text() },
             Refusal::NoStore { path: path() },
+            Refusal::ClosedStore { path: path() },
             Refusal::NoCatalog { path: path(), reason: text() },
             Refusal::LostIdentity { path: path() },
             Refusal::Adoption { path: path(), removals: 1, replacements: 0, first: Vec::new() },

@@ -91,6 +91,37 @@ fn bc_06_ownership_without_root() {
     world.start_as_user(&["plan", "j", "--exit-code"]).expect(0);
 }
 
+#[test]
+fn bc_06_restoring_without_root() {
+    if !is_root() {
+        eprintln!("skipped: only root makes files of others");
+        return;
+    }
+    let world = World::with("mirror", OPEN);
+    world.many(30);
+    world.shell("chown 1000 S/d00/f0001; chmod 4755 S/d00/f0001");
+    world.run().expect(0);
+    // A disk whose files are others', in the hands of a user.
+    let restore = ["restore", "j", "--to", "R"];
+    world.shell("rm -rf state; chown 65534:65534 . home jobs jobs/j.yaml T");
+    for verb in
+        [&restore[..], &["run", "j"], &["verify", "j"], &["verify", "T"], &["versions", "j"], &["prune", "j"]]
+    {
+        world.start_as_user(verb).expect(3).says("may not be read by this user").says("or as root");
+    }
+    assert!(!world.path("R").exists());
+    world.shell("chown -R 65534:65534 T/.twinlane");
+    let restored = world.start_as_user(&restore).expect(0);
+    let told = restored.err.matches("owner or group not kept").count();
+    assert_eq!(told, 1, "told once: {restored:?}");
+    assert!(restored.err.contains("owner or group not kept (31)"), "with a count: {restored:?}");
+    let (source, back) = (world.tree("S"), world.tree("R"));
+    assert_eq!(source.len(), back.len());
+    assert!(source.iter().all(|(path, thing)| thing.same_content(&back[path])));
+    let suid = fs::metadata(world.path("R/d00/f0001")).unwrap();
+    assert_eq!((suid.mode() & 0o7777, suid.uid()), (0o755, 65534), "never set-uid for another owner");
+}
+
 /// Sources whose times are finer than what the place holds; then a change by more than its grain, and one by size.
 fn coarse(kind: FileSystem<'_>, step: &str) {
     let mut world = World::with("mirror", OPEN);

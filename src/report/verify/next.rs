@@ -77,6 +77,10 @@ fn refused(asked: &Asked, report: &VerifyReport, refusal: &Refusal) -> Vec<Strin
                     .to_owned(),
             ]
         }
+        (Refusal::ClosedStore { .. }, Asked::Directory(_)) => {
+            let help = refusal.advice().map(|advice| format!("help: {advice}"));
+            help.into_iter().collect()
+        }
         (refusal, Asked::Job(_)) => {
             let help = refusal.advice().map(|advice| format!("help: {advice}"));
             help.into_iter().chain([next(asked.own("plan", report))]).collect()

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicUsize;
 
 use crate::job::{EngineOptions, Rule};
 use crate::platform::path_bytes;
+use crate::run::reach::find_store;
 use crate::run::roots::{Root, destination_root, root_at};
 use crate::run::survey::interrupted;
 use crate::run::{Exit, RuleOutcome, Session};
-use crate::store::Store;
 use crate::value::{Digest, Kind, RelPath, SumLine};
 
 use super::model::{Finding, Verified, VerifyEvent, VerifyReport};
@@ -92,7 +92,7 @@ fn check(
     report: &mut VerifyReport,
     each: &mut dyn FnMut(&VerifyEvent<'_>),
 ) -> Result<(), RuleOutcome> {
-    let store = Store::find(&root.directory).map_err(|error| RuleOutcome::stopped(&error))?;
+    let store = find_store(root)?;
     let _lock = share_where_possible(store.as_ref())?;
     let files = found(session, root, listed, report, each);
     if session.cancel.is_raised() {
