@@ -123,3 +123,175 @@ fn bc_93_secrets_stay_where_they_are() {
         assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{}", entry.path().display());
     }
 }
+
+/// A mirror of three files with a version, and a plan that waits to be applied; two further jobs whose destination is not there.
+fn lived_in() -> World {
+    let world = World::with("mirror", OPEN);
+    world.files([("S/a", "a"), ("S/b", "b"), ("S/d/c", "c")]);
+    world.run().expect(0);
+    world.files([("S/a", "longer")]);
+    world.run().expect(0);
+    world.files([("S/b", "longer")]);
+    world.start(&["plan", "j", "--out", "waiting.plan"]).expect(0);
+    world.job_text("gone", "rules:\n  r: {mode: mirror, source: ../S, destination: ../absent/T}\n");
+    world
+}
+
+#[test]
+fn bc_90_codes_of_the_other_verbs() {
+    let world = lived_in();
+    // A name that there is not is no success, and nothing is touched.
+    for verb in
+        ["restore jj --to R", "verify jj", "versions jj", "prune jj", "explain jj a", "show jj", "plan jj"]
+    {
+        let line: Vec<&str> = verb.split(' ').collect();
+        world.refused(&line, 2).says("did you mean `j`?");
+    }
+    for verb in [
+        "restore j/rr --to R",
+        "restore j",
+        "verify absent/folder",
+        "prune",
+        "prune j absent.yaml",
+        "apply absent.plan",
+        "apply jobs/j.yaml",
+        "copy absent T2",
+        "copy S",
+        "explain j",
+        "explain j /elsewhere/x",
+        "versions j /elsewhere/x",
+        "restore j /elsewhere/x --to R",
+        "restore j ../x --to R",
+        "restore j --to R --at somewhen",
+        "verify j --sample 0%",
+        "doctor",
+    ] {
+        let line: Vec<&str> = verb.split(' ').collect();
+        let ended = world.refused(&line, 2);
+        assert!(ended.err.contains("error: "), "{verb}: {ended:?}");
+    }
+    // Nothing of that name is there to be restored.
+    world
+        .start(&["restore", "j", "absent", "--to", "none"])
+        .expect(1)
+        .says("absent: there was nothing of that name");
+    // One of several failed: the rest is done, and the code tells.
+    world.start(&["prune", "j", "gone", "j"]).expect(3);
+    world.start(&["verify", "gone"]).expect(3);
+    world.start(&["restore", "gone", "--to", "R"]).expect(3);
+    world.start(&["versions", "gone"]).expect(3);
+    world.start(&["doctor", "S", "absent", "T"]).expect(2).says("does not exist");
+    world.start(&["apply", "waiting.plan"]).expect(0);
+    world.shell("printf rotten >T/a; touch -r S/a T/a");
+    world.start(&["verify", "j"]).expect(1);
+    world.start(&["restore", "j", "--to", "R"]).expect(1);
+    assert_eq!(fs::read_to_string(world.path("R/b")).unwrap(), "longer");
+    assert!(!world.path("R/a").exists(), "what is rotten is not given back unasked");
+}
+
+#[test]
+fn bc_90_a_copy_of_three_of_which_one_fails() {
+    let world = World::new();
+    world.files([("S/a", "a"), ("S/private", "b"), ("S/c", "c")]);
+    if is_root() && !world.give_to_user() {
+        return;
+    }
+    world.shell("chmod 000 S/private");
+    world.start_as_user(&["copy", "S/a", "S/private", "S/c", "C/"]).expect(1).says("private");
+    assert!(world.path("C/a").exists() && world.path("C/c").exists());
+    world.start_as_user(&["copy", "S/a", "S/c", "C/"]).expect(0);
+}
+
+/// What each verb of [`lived_in`] is asked.
+const VERBS: [&str; 17] = [
+    "show j",
+    "show waiting.plan",
+    "explain j a absent",
+    "plan j --out other.plan",
+    "versions j",
+    "versions j a",
+    "restore j --to R --dry-run",
+    "restore j --to R",
+    "verify j",
+    "verify T --json",
+    "prune j --dry-run",
+    "prune j",
+    "copy S C",
+    "apply waiting.plan",
+    "doctor S",
+    "completions bash",
+    "man",
+];
+
+#[test]
+fn bc_90_pipes_that_close_on_the_other_verbs() {
+    let world = lived_in();
+    let program = env!("CARGO_BIN_EXE_twinlane");
+    for verb in VERBS {
+        for reader in ["head -0", "head -c 5"] {
+            // The reader has gone before the first word is written.
+            let text = format!(
+                "set -o pipefail; {{ sleep 0.05; {program} {verb}; }} | {reader} >/dev/null; exit ${{PIPESTATUS[0]}}"
+            );
+            let ran = ended(&world.in_surroundings("bash", &["-c", &text]).output().unwrap());
+            let expected =
+                if reader == "head -c 5" && ["restore j --to R", "apply waiting.plan"].contains(&verb) {
+                    &[0, 1, 2, 3][..]
+                } else {
+                    &[0]
+                };
+            assert!(expected.contains(&ran.code), "{verb} | {reader}: {ran:?}");
+            assert!(!ran.err.contains("panic"), "{verb} | {reader}: {ran:?}");
+        }
+    }
+    assert_eq!(world.tree("S"), world.tree("T"), "a reader that goes away stops no apply");
+    assert_eq!(world.tree("S").len(), world.tree("C/S").len(), "nor a copy");
+    assert!(world.path("R/d/c").exists(), "nor a restore");
+}
+
+#[test]
+fn bc_91_no_colour_and_no_progress_of_the_other_verbs() {
+    let program = env!("CARGO_BIN_EXE_twinlane");
+    for variables in ["", "NO_COLOR=1", "TERM=dumb", "COLUMNS=40 TERM=xterm-256color"] {
+        let world = lived_in();
+        for verb in VERBS {
+            let text = format!("{variables} {program} {verb} 2>&1 | cat | grep -c $'\\e\\|\\r'; exit 0");
+            let counted = ended(&world.in_surroundings("bash", &["-c", &text]).output().unwrap());
+            assert_eq!(counted.out.trim(), "0", "{variables} {verb}");
+        }
+        for wrong in ["restore jj --to R", "verify absent", "apply absent", "copy absent C", "explain jj a"] {
+            let text = format!("{variables} {program} {wrong} 2>&1 | cat | grep -c $'\\e\\|\\r'; exit 0");
+            let counted = ended(&world.in_surroundings("bash", &["-c", &text]).output().unwrap());
+            assert_eq!(counted.out.trim(), "0", "{variables} {wrong}");
+        }
+    }
+    let world = lived_in();
+    for verb in VERBS {
+        let text = format!("{program} {verb} 2>&-");
+        let ran = ended(&world.in_surroundings("bash", &["-c", &text]).output().unwrap()).expect(0);
+        assert!(!ran.out.is_empty(), "{verb}");
+    }
+    assert_eq!(world.tree("S"), world.tree("T"));
+}
+
+#[test]
+fn bc_91_stdout_holds_the_result_alone() {
+    let world = lived_in();
+    for verb in [
+        "show j --json",
+        "show waiting.plan --json",
+        "explain j a absent --json",
+        "versions j --json",
+        "versions j a --json",
+        "restore j --to R --json",
+        "verify j --json",
+        "prune j --json",
+        "copy S C --json",
+        "apply waiting.plan --json",
+        "doctor S --json",
+    ] {
+        let line: Vec<&str> = verb.split(' ').collect();
+        let lines = world.start(&line).expect(0).json();
+        assert!(!lines.is_empty() && lines.iter().all(serde_json::Value::is_object), "{verb}: {lines:?}");
+    }
+}
