@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use crate::job::masked;
 use crate::report::{Output, Paint, Stream};
 use crate::run::{Exit, causes};
 
@@ -52,19 +53,19 @@ impl CliError {
         self.exit
     }
 
-    /// Writes it to stderr.
+    /// Writes it to stderr, without the passwords of addresses.
     pub(super) fn show(&self, output: &mut Output) {
         if let Some(text) = &self.rendered {
             output.message(text.trim_end());
             return;
         }
         let word = output.paint(Stream::Message, Paint::Bad, "error:");
-        output.message(&format!("{word} {}", self.message));
+        output.message(&format!("{word} {}", masked(self.message.clone())));
         for cause in &self.causes {
-            output.message(&format!("  caused by: {cause}"));
+            output.message(&format!("  caused by: {}", masked(cause.clone())));
         }
         if let Some(help) = &self.help {
-            output.message(&format!("help: {help}"));
+            output.message(&format!("help: {}", masked(help.clone())));
         }
     }
 }

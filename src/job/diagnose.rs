@@ -138,10 +138,12 @@ pub(super) fn safe(text: &str) -> String {
     masked(escape(text.as_bytes()).replace("\\\\", "\\"))
 }
 
-/// Text with the passwords of URLs (`scheme://user:password@host`) starred out, byte for byte.
-fn masked(mut text: String) -> String {
+/// Text with the passwords of URLs (`scheme://user:password@host`) starred out, byte for byte; where a URL was taken as a path, one slash
+/// is left of the two.
+#[must_use]
+pub fn masked(mut text: String) -> String {
     let mut from = 0;
-    while let Some(begin) = text.get(from..).and_then(|rest| rest.find("://")).map(|at| from + at + 3) {
+    while let Some(begin) = text.get(from..).and_then(|rest| rest.find(":/")).map(|at| from + at + 2) {
         let rest = text.get(begin..).unwrap_or_default();
         let word = rest.split([' ', '\t', '\n', '\r', '"', '\'', '`']).next().unwrap_or(rest);
         let password =
@@ -238,6 +240,8 @@ mod tests {
             ("ssh://anna@host:22/", "ssh://anna@host:22/"),
             ("x://u:p\u{e4}@h", "x://u:***@h"),
             ("://", "://"),
+            ("`/a/sftp:/anna:secret@host/x`", "`/a/sftp:/anna:******@host/x`"),
+            ("/a:/b:c, d@e", "/a:/b:c, d@e"),
         ] {
             assert_eq!(masked(text.to_owned()), shown);
             assert_eq!(shown.len(), text.len(), "spans keep their meaning");

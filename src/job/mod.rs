@@ -26,6 +26,7 @@ mod syntax;
 mod values;
 
 pub use crate::filter::{PatternList, Select};
+pub use diagnose::masked;
 pub use model::*;
 pub use suggest::nearest;
 pub use values::duration;

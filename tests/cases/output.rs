@@ -295,3 +295,64 @@ fn bc_91_stdout_holds_the_result_alone() {
         assert!(!lines.is_empty() && lines.iter().all(serde_json::Value::is_object), "{verb}: {lines:?}");
     }
 }
+
+#[test]
+fn bc_93_secrets_stay_where_they_are_with_the_other_verbs() {
+    let world = World::new();
+    world.files([("S/a", "a"), ("S/b", "b"), ("T/.keep", ""), ("token", "hunter2-in-a-file\n")]);
+    let start = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.env("TOKEN", "hunter2-in-the-environment").env("RUST_LOG", "trace");
+        ended(&command.output().unwrap())
+    };
+    // What comes from a file is a secret: it is used, and its reference is shown in its place.
+    world.job_text(
+        "j",
+        "variables: {secret: '${file:../token}'}\nrules:\n  r:\n    mode: mirror\n    source: ../S\n    destination: ../T\n    exclude: ['*.${secret}', '.keep']\n",
+    );
+    world.files([("S/x.hunter2-in-a-file", "x")]);
+    for verb in [
+        "show j",
+        "show j --json",
+        "validate j",
+        "plan j -v",
+        "plan j --out p.plan",
+        "show p.plan",
+        "show p.plan --json",
+        "explain j a",
+        "explain j a --json",
+        "apply p.plan -v --json",
+        "run j -v",
+        "verify j --json",
+        "versions j",
+        "restore j --to R",
+        "prune j",
+        "history -v --json",
+    ] {
+        let line: Vec<&str> = verb.split(' ').collect();
+        start(&line).keeps_quiet_of("hunter2").expect(0);
+    }
+    let plan = fs::metadata(world.path("p.plan")).unwrap();
+    assert_eq!(plan.mode() & 0o7777, 0o600);
+    let bytes = fs::read(world.path("p.plan")).unwrap();
+    assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "a plan file holds no secret");
+    start(&["show", "j"]).expect(0).says("(from ../token)");
+    assert!(!world.path("T/x.hunter2-in-a-file").exists(), "the pattern is used");
+    // Addresses with a password, as arguments.
+    let address = "sftp://anna:hunter2@host/x";
+    for verb in [
+        &["copy", "S", address][..],
+        &["copy", address, "C"],
+        &["verify", address],
+        &["restore", "j", "--to", address],
+        &["doctor", address],
+        &["init", "--source", address, "k"],
+        &["apply", address],
+        &["run", address],
+        &["copy", "S", "C", "--sums", address],
+        &["plan", "j", "--out", address],
+    ] {
+        let ran = start(verb).keeps_quiet_of("hunter2");
+        assert_ne!(ran.code, 0, "{verb:?}: {ran:?}");
+    }
+}
