@@ -219,7 +219,11 @@ impl<'a> Tables<'a> {
             ActionKind::Replace => {
                 totals.replaced_entries += u64::from(!judged.moved_on.contains(&at));
                 if has_directory(finding) {
-                    totals.replaced_entries += self.ground.sums_within(&self.ground.path(at)).entries;
+                    let whole = self.ground.path(at);
+                    let moved_out =
+                        judged.moved_on.iter().filter(|from| self.ground.path(**from).is_within(&whole));
+                    let entries = self.ground.sums_within(&whole).entries;
+                    totals.replaced_entries += entries.saturating_sub(moved_out.count() as u64);
                 }
             }
             ActionKind::Remove => {

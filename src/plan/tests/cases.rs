@@ -638,6 +638,21 @@ fn a_folder_with_another_name_counts_as_one_removal() {
 }
 
 #[test]
+fn what_moves_out_of_a_folder_that_becomes_a_file_counts_as_nothing() {
+    let rule = Rule { versions: Versions::None, ..rule(Mode::Mirror) };
+    let (source, destination) = (Tree::read(1, "c 5@5; d 2@2"), Tree::read(2, "a 9@9; c/; c/a 2@2; c/b 3@3"));
+    let plan = seal(with_moves(compare(&source, &destination)), &terms(&rule, &place()));
+    carry_out(&plan, &rule, &source, &destination);
+    let totals = &plan.totals;
+    assert_eq!(
+        (totals.moves, totals.removed_entries, totals.replaced_entries),
+        (1, 1, 2),
+        "{:?}",
+        told(&plan)
+    );
+}
+
+#[test]
 fn rings_are_broken_at_their_smallest_file_and_pairs_where_the_place_cannot_exchange() {
     let ring = ("a 3@3; b 1@1; c 2@2", "a 1@1; b 2@2; c 3@3");
     assert_eq!(told(&moved(ring.0, ring.1, &place())), ["move a = c", "move c = b", "replace b"]);
