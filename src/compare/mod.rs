@@ -27,7 +27,7 @@ mod verdict;
 mod visit;
 
 pub use march::march;
-pub use moves::{MoveCandidates, MoveTerms};
+pub use moves::{MOVED_BYTES_MIN, MoveCandidates, MoveTerms};
 pub use terms::{Digests, Equals, ExcludedThere, Extras, Named, ScanMeter, Scope, Terms};
 pub use trace::{Look, Ruling, Trace, Written, trace};
 pub use verdict::*;

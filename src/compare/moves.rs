@@ -17,7 +17,7 @@ use crate::value::{Cancel, Digest, Kind, Meta, Place, RelPath, Stamp};
 use super::{Digests, Draft, Finding, Move, Verdict};
 
 /// A smaller file is copied in the time that it takes to find out whether it was moved.
-const BYTES_MIN: u64 = 64 << 10;
+pub const MOVED_BYTES_MIN: u64 = 64 << 10;
 /// Times are taken from a clock that ticks this slowly at most (`CONFIG_HZ=100`), whatever grain the file system keeps.
 const TICK_NS: u64 = 10_000_000;
 /// No grain is coarser than that of FAT.
@@ -240,7 +240,7 @@ fn has_one_name(meta: &Meta) -> bool {
 }
 
 fn is_fit(meta: &Meta) -> bool {
-    has_one_name(meta) && meta.size >= BYTES_MIN
+    has_one_name(meta) && meta.size >= MOVED_BYTES_MIN
 }
 
 /// The digest of a file that is what the march saw, before and after.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::compare::MOVED_BYTES_MIN;
 use crate::job::Versions;
 use crate::platform::{Attributes as _, Dir};
 use crate::store::{Change, EntryRow, Next, StoreError, ViewSource};
@@ -14,9 +15,6 @@ use crate::value::{Kind, Meta, RelPath, RunId, Stamp};
 use super::verify::survey::find;
 use super::verify::walk::{Met, Walk};
 use super::work::Work;
-
-/// Smaller files are not moved.
-const MOVED_BYTES_MIN: u64 = 64 << 10;
 
 /// The changes to be told of each run that was killed, oldest first.
 pub(super) fn untold(work: &Work<'_>) -> Result<BTreeMap<RunId, Vec<Change>>, StoreError> {
